@@ -1,0 +1,371 @@
+"""The record of one run: what it holds, how it is checked, written, read and found.
+
+Standard library only, so that records can be read anywhere in no time. The fields are explained in
+docs/results.md. A number without its signature, seed and configuration does not exist: `check` refuses it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from attnlab.errors import UserError
+
+SCHEMA = 1
+DONE, FAILED = "done", "failed"
+FILES = {DONE: "result.json", FAILED: "failed.json"}
+EVALUATIONS = "evaluations"
+
+Record = dict[str, Any]
+
+_BASE = {
+    "schema": {},
+    "status": {},
+    "ended": {},
+    "cell": {"encoder": {}, "scorer": {}, "decoder": {}, "window": {}},
+    "factors": {},
+    "cell_id": {},
+    "seed": {},
+    "overrides": {},
+    "command": {},
+    "config": {},
+    "code": {"commit": {}, "dirty": {}},
+    "versions": {},
+    "machine": {"cpu": {}, "memory": {}, "device": {}, "count": {}},
+}
+_TEST = {
+    "search": {},
+    "bleu": {"score": {}, "signature": {}},
+    "chrf": {},
+    "ter": {},
+    "perplexity": {},
+    "length_ratio": {},
+    "n": {},
+    "empty": {},
+    "truncated": {},
+    "by_source_length": {},
+    "by_reference_length": {},
+    "alignment": {},
+    "attention": {},
+}
+_DATA = {"languages": {}, "licence": {}, "source": {}, "revision": {}, "fingerprints": {}, "splits": {}}
+REQUIRED: dict[str, dict[str, Any]] = {
+    DONE: {
+        **_BASE,
+        "data": {**_DATA, "overlap": {}},
+        "parameters": {"total": {}, "attention": {}},
+        "train": {
+            "updates": {},
+            "best_step": {},
+            "tokens_per_s": {},
+            "wall_s": {},
+            "device_s": {},
+            "peak_memory": {},
+        },
+        "val": {"bleu": {}, "loss": {}, "signature": {}, "step": {}},
+        "test": {"*": _TEST},
+    },
+    FAILED: {**_BASE, "error": {"type": {}, "message": {}}, "train": {"wall_s": {}}},
+    "evaluation": {
+        "schema": {},
+        "ended": {},
+        "cell_id": {},
+        "seed": {},
+        "overrides": {},
+        "command": {},
+        "checkpoint": {},
+        "code": {"commit": {}, "dirty": {}},
+        "versions": {},
+        "machine": {"cpu": {}, "memory": {}, "device": {}, "count": {}},
+        "data": _DATA,
+        "test": {"*": _TEST},
+    },
+}
+"""The fields each kind of record must have; `*` stands for every key. A field may be null, not absent."""
+
+
+def build(**fields: Any) -> Record:
+    """A checked record of a finished or failed run, ready for `write`.
+
+    Give `cell`, `factors`, `cell_id`, `seed`, `overrides`, `command`, `config`, and for a finished run
+    `data`, `parameters`, `train`, `val`, `test`; for a failed one `error` (an exception, or
+    `{type, message}`) and `train` (at least `wall_s`). `schema`, `status`, `ended`, `code`, `versions` and
+    `machine` are filled in where they are not given.
+
+    Raises:
+        UserError: a required field is missing; the message names it.
+    """
+    record = _filled(fields)
+    error = record.get("error")
+    if isinstance(error, BaseException):
+        record["error"] = {"type": type(error).__name__, "message": str(error)}
+    record.setdefault("status", FAILED if error is not None else DONE)
+    record = plain(record)
+    check(record)
+    return record
+
+
+def build_evaluation(**fields: Any) -> Record:
+    """A checked further evaluation of a finished run, for `write_evaluation`.
+
+    Give `cell_id`, `seed`, `overrides`, `command`, `checkpoint`, `data` and `test`; the rest is filled in.
+
+    Raises:
+        UserError: a required field is missing; the message names it.
+    """
+    record = plain(_filled(fields))
+    check(record, kind="evaluation")
+    return record
+
+
+def check(record: Mapping[str, Any], kind: str | None = None, where: str = "the record") -> None:
+    """Checks that every required field is there.
+
+    `kind` is a key of `REQUIRED`; by default the record's own `status`.
+
+    Raises:
+        UserError: a field is missing, or the schema is another one.
+    """
+    if not isinstance(record, Mapping):
+        raise UserError(f"{where} holds no record: a JSON object is expected")
+    if "schema" in record and record["schema"] != SCHEMA:
+        raise UserError(
+            f"{where} has schema {record['schema']}; this version of attnlab reads schema {SCHEMA}"
+        )
+    kind = kind or str(record.get("status"))
+    if kind not in REQUIRED:
+        raise UserError(f"{where} has status '{kind}': 'done' or 'failed' is expected in field 'status'")
+    _require(record, REQUIRED[kind], "", where)
+
+
+def write(record: Record, folder: Path) -> Path:
+    """Writes a run's record into its folder, `result.json` or, for a failed run, `failed.json`.
+
+    A reader sees the old file, or the complete new one. A finished run takes away the record of an earlier
+    failure in the same folder.
+    """
+    check(record)
+    path = write_json(record, Path(folder) / FILES[record["status"]])
+    if record["status"] == DONE:
+        (Path(folder) / FILES[FAILED]).unlink(missing_ok=True)
+    return path
+
+
+def write_evaluation(record: Record, folder: Path, name: str) -> Path:
+    """Writes `evaluations/<name>.json` into a run's folder; `result.json` stays as it is."""
+    check(record, kind="evaluation")
+    return write_json(record, Path(folder) / EVALUATIONS / f"{name}.json")
+
+
+def write_json(value: Any, path: Path) -> Path:
+    """Writes JSON under a temporary name in the same folder, then renames it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(temporary).chmod(0o666 & ~mask)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def read(path: Path, kind: str | None = None) -> Record:
+    """Reads and checks one record; `path` is a file, or the folder of a run.
+
+    Raises:
+        UserError: no such file, no JSON, or a missing field; the message names the file.
+    """
+    path = Path(path)
+    if path.is_dir():
+        path = next((path / name for name in FILES.values() if (path / name).exists()), path / FILES[DONE])
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise UserError(f"{path}: no valid JSON ({error}); the run must write it again") from error
+    check(record, kind, where=str(path))
+    return record
+
+
+class Found(NamedTuple):
+    """What `find` saw: records with their run folders, complaints of a line each, runs without a record."""
+
+    records: list[tuple[Path, Record]]
+    problems: list[str]
+    unfinished: list[Path]
+
+
+def find(folders: Iterable[Path]) -> Found:
+    """All records under the folders, at any depth, each once, in order of their paths.
+
+    A file that cannot be read becomes a line in `problems`. A run folder that holds a configuration but
+    no record (running, or killed) is listed as `unfinished`. A folder with both records counts as done.
+
+    Raises:
+        UserError: a folder does not exist.
+    """
+    seen: set[Path] = set()
+    records, problems, unfinished = [], [], []
+    for top in map(Path, folders):
+        if not top.is_dir():
+            raise UserError(f"{top}: no such folder; give the folder of a run or one above it")
+        for place, below, names in os.walk(top):
+            below.sort()
+            folder = Path(place)
+            name = next((name for name in FILES.values() if name in names), None)
+            if name is None and not ("config.yaml" in names and folder.name.startswith("seed")):
+                continue
+            below.clear()  # a run holds no further runs
+            if folder.resolve() in seen:
+                continue
+            seen.add(folder.resolve())
+            if name is None:
+                unfinished.append(folder)
+                continue
+            try:
+                records.append((folder, read(folder / name)))
+            except UserError as error:
+                problems.append(str(error))
+    records.sort(key=lambda pair: str(pair[0]))
+    return Found(records, problems, sorted(unfinished))
+
+
+def evaluations(folder: Path) -> dict[str, Record]:
+    """The further evaluations of a run by name.
+
+    Raises:
+        UserError: one of them cannot be read.
+    """
+    files = sorted((Path(folder) / EVALUATIONS).glob("*.json"))
+    return {path.stem: read(path, kind="evaluation") for path in files}
+
+
+def code_state() -> dict[str, Any]:
+    """`{commit, dirty}` of the checkout that this package is run from; nulls when it is not in one."""
+    here = Path(__file__).resolve()
+
+    def git(*arguments: str) -> str | None:
+        try:
+            done = subprocess.run(
+                ["git", *arguments], cwd=here.parent, capture_output=True, text=True, timeout=30, check=True
+            )
+        except (OSError, subprocess.SubprocessError):
+            return None
+        return done.stdout.strip()
+
+    # An installed copy may lie inside somebody else's repository: ask whether this very file is tracked.
+    if git("ls-files", "--error-unmatch", here.name) is None:
+        return {"commit": None, "dirty": None}
+    changes = git("status", "--porcelain", "--untracked-files=no")
+    return {"commit": git("rev-parse", "HEAD"), "dirty": None if changes is None else bool(changes)}
+
+
+def versions() -> dict[str, str]:
+    """Exact versions of Python and of every installed package."""
+    found = {"python": platform.python_version()}
+    packages = {dist.metadata["Name"]: dist.version for dist in distributions() if dist.metadata["Name"]}
+    return found | dict(sorted(packages.items(), key=lambda item: item[0].lower()))
+
+
+def machine(device: str | None = None, count: int | None = None, threads: int | None = None) -> Record:
+    """`{cpu, cores, memory (bytes), system, device, count, threads}`.
+
+    `device` is the name of the accelerator or `cpu`, `count` how many of them the run used, `threads` those
+    of the numerical library. What is not given is asked of torch if the process has imported it already.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        has_gpu = torch.cuda.is_available()
+        device = device or (torch.cuda.get_device_name(0) if has_gpu else "cpu")
+        threads = threads or torch.get_num_threads()
+    try:
+        memory: int | None = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        memory = None
+    return {
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "memory": memory,
+        "system": platform.platform(),
+        "device": device or "cpu",
+        "count": count or 1,
+        "threads": threads,
+    }
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON can hold it: plain containers and numbers, null for NaN and infinity."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted(plain(item) for item in value)
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if hasattr(value, "tolist"):  # numpy and torch, without importing either
+        return plain(value.tolist())
+    return str(value)
+
+
+def attends(record: Mapping[str, Any]) -> bool:
+    """Whether the run's decoder attends at all: a cell without attention records its scorer as null."""
+    return record["cell"]["scorer"] not in (None, "none")
+
+
+def _filled(fields: Mapping[str, Any]) -> Record:
+    record: Record = {"schema": SCHEMA, **fields}
+    record.setdefault("ended", datetime.now(UTC).isoformat(timespec="seconds"))
+    for name, ask in (("code", code_state), ("versions", versions), ("machine", machine)):
+        if name not in record:
+            record[name] = ask()
+    return record
+
+
+def _require(value: Any, fields: Mapping[str, Any], path: str, where: str) -> None:
+    if not fields:
+        return
+    if not isinstance(value, Mapping):
+        raise UserError(f"{where}: field '{path}' must be an object with {', '.join(fields)}")
+    if "*" in fields:
+        for key, item in value.items():
+            _require(item, fields["*"], f"{path}.{key}", where)
+        return
+    for name, inner in fields.items():
+        below = f"{path}.{name}" if path else name
+        if name not in value:
+            raise UserError(f"{where}: field '{below}' is missing")
+        _require(value[name], inner, below, where)
+
+
+def _cpu() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
