@@ -9,17 +9,14 @@ from __future__ import annotations
 import json
 import math
 import os
-import platform
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from attnlab.errors import UserError
+from attnlab.provenance import code_state, machine, versions
 
 SCHEMA = 1
 DONE, FAILED = "done", "failed"
@@ -180,7 +177,7 @@ def write_json(value: Any, path: Path) -> Path:
         mask = os.umask(0)
         os.umask(mask)
         Path(temporary).chmod(0o666 & ~mask)
-        os.replace(temporary, path)
+        Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
@@ -259,59 +256,6 @@ def evaluations(folder: Path) -> dict[str, Record]:
     return {path.stem: read(path, kind="evaluation") for path in files}
 
 
-def code_state() -> dict[str, Any]:
-    """`{commit, dirty}` of the checkout that this package is run from; nulls when it is not in one."""
-    here = Path(__file__).resolve()
-
-    def git(*arguments: str) -> str | None:
-        try:
-            done = subprocess.run(
-                ["git", *arguments], cwd=here.parent, capture_output=True, text=True, timeout=30, check=True
-            )
-        except (OSError, subprocess.SubprocessError):
-            return None
-        return done.stdout.strip()
-
-    # An installed copy may lie inside somebody else's repository: ask whether this very file is tracked.
-    if git("ls-files", "--error-unmatch", here.name) is None:
-        return {"commit": None, "dirty": None}
-    changes = git("status", "--porcelain", "--untracked-files=no")
-    return {"commit": git("rev-parse", "HEAD"), "dirty": None if changes is None else bool(changes)}
-
-
-def versions() -> dict[str, str]:
-    """Exact versions of Python and of every installed package."""
-    found = {"python": platform.python_version()}
-    packages = {dist.metadata["Name"]: dist.version for dist in distributions() if dist.metadata["Name"]}
-    return found | dict(sorted(packages.items(), key=lambda item: item[0].lower()))
-
-
-def machine(device: str | None = None, count: int | None = None, threads: int | None = None) -> Record:
-    """`{cpu, cores, memory (bytes), system, device, count, threads}`.
-
-    `device` is the name of the accelerator or `cpu`, `count` how many of them the run used, `threads` those
-    of the numerical library. What is not given is asked of torch if the process has imported it already.
-    """
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        has_gpu = torch.cuda.is_available()
-        device = device or (torch.cuda.get_device_name(0) if has_gpu else "cpu")
-        threads = threads or torch.get_num_threads()
-    try:
-        memory: int | None = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        memory = None
-    return {
-        "cpu": _cpu(),
-        "cores": os.cpu_count(),
-        "memory": memory,
-        "system": platform.platform(),
-        "device": device or "cpu",
-        "count": count or 1,
-        "threads": threads,
-    }
-
-
 def plain(value: Any) -> Any:
     """The value as JSON can hold it: plain containers and numbers, null for NaN and infinity."""
     if isinstance(value, Mapping):
@@ -359,13 +303,3 @@ def _require(value: Any, fields: Mapping[str, Any], path: str, where: str) -> No
         if name not in value:
             raise UserError(f"{where}: field '{below}' is missing")
         _require(value[name], inner, below, where)
-
-
-def _cpu() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()

@@ -13,7 +13,7 @@ from attnlab.metrics.alignment import Link
 def attention_statistics(
     matrices: Sequence[np.ndarray], gold: Sequence[Iterable[Link]] | None = None
 ) -> dict[str, Any]:
-    """Means over all target words of all sentences; rows of zeros (padding, nothing attended to) are left out.
+    """Means over the target words of all sentences; rows of zeros (nothing attended to) are left out.
 
     For one row of weights w over S source words, with u = w / sum(w):
 

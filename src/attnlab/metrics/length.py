@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from attnlab.errors import UserError
@@ -21,7 +22,7 @@ def check_edges(edges: Sequence[int]) -> list[int]:
         UserError: an edge is not a positive integer, or the edges do not rise.
     """
     values = [int(edge) for edge in edges]
-    rising = all(low < high for low, high in zip(values, values[1:], strict=False))
+    rising = all(low < high for low, high in pairwise(values))
     if values != list(edges) or not rising or (values and values[0] < 1):
         raise UserError(
             f"metrics.length_edges={list(edges)}: the edges must be rising integers from 1, e.g. [10,20,30]"
