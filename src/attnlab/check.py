@@ -1,0 +1,184 @@
+"""Refuses a configuration that cannot be trained, in one line, before a folder is made. No torch.
+
+The chosen options declare what they need under `about.requires` (docs/architecture.md), each a rule or a
+list of rules of these kinds, so that nothing here knows a variant's name:
+
+    equal: [decoder.hidden_size, encoder.hidden_size]     the same value
+    multiple_of: [encoder.hidden_size, 2]                 a number, or a path, as the second
+    at_most: [search.n_best, search.beam_size]            the same, the second the larger
+    factor: {context_goes_to: rnn}                        what the decoder order declares; a list is a choice
+
+and beside any of them `when: model.tie_embeddings` (the rule holds where that path is true) and
+`remedy: use scorer=general` (which ends the line).
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from attnlab.errors import UserError
+from attnlab.sweep import identity
+
+# By the option's own name, wherever it stands, so that a new scorer's `units` are covered too.
+_WHOLE = frozenset(
+    {"hidden_size", "embedding_size", "layers", "units", "half_width", "max_length", "beam_size", "n_best"}
+)
+_SHARE = frozenset({"dropout", "label_smoothing"})
+_POSITIVE = frozenset({"lr"})
+# Lightning's own, which take more than one type ("auto" or 2; 32 or "bf16-mixed").
+_LOOSE = frozenset({"devices", "precision", "strategy", "accelerator"})
+
+
+def _select(config: Mapping[str, Any], path: str) -> Any:
+    node: Any = config
+    for key in path.split("."):
+        if not isinstance(node, Mapping) or key not in node:
+            raise KeyError(path)
+        node = node[key]
+    return node
+
+
+def _leaves(config: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(config, Mapping):
+        for key, value in config.items():
+            yield from _leaves(value, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, config
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _size_fault(path: str, value: Any) -> str | None:
+    """What is wrong with one option, judged by its name."""
+    name = path.rpartition(".")[2]
+    if value is None:
+        return None
+    if name in _WHOLE and not (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
+        return f"{path}={value}: must be a whole number of at least 1"
+    if name in _SHARE and not (_number(value) and 0 <= value < 1):
+        return f"{path}={value}: must be a number of at least 0 and less than 1"
+    if name in _POSITIVE and not (_number(value) and value > 0):
+        return f"{path}={value}: must be a number greater than 0"
+    return None
+
+
+def _type_fault(path: str, value: Any, default: Any) -> str | None:
+    """What is wrong with a value beside the default in the option's file."""
+    if default is None or path.rpartition(".")[2] in _LOOSE:
+        return None
+    if isinstance(default, bool):
+        wanted, good = "true or false", isinstance(value, bool)
+    elif isinstance(default, int | float):
+        wanted, good = "a number", value is None or _number(value)
+    elif isinstance(default, list):
+        wanted, good = "a list, such as [a,b]", value is None or isinstance(value, list)
+    elif isinstance(default, str):
+        wanted, good = "a word", not isinstance(value, list | dict | bool)
+    else:
+        return None
+    return None if good else f"{path}={value}: must be {wanted} (the default is {default})"
+
+
+def _rule_fault(owner: str, rule: Mapping[str, Any], config: Mapping[str, Any]) -> str | None:
+    """What is wrong by one declared rule."""
+
+    def value(item: Any) -> Any:
+        return _select(config, item) if isinstance(item, str) else item
+
+    if "when" in rule and not value(rule["when"]):
+        return None
+    need: str | None = None
+    if "equal" in rule:
+        first, *rest = rule["equal"]
+        other = next((path for path in rest if value(path) != value(first)), None)
+        if other is not None:
+            need = f"{first} == {other}, but they are {value(first)} and {value(other)}"
+    elif "multiple_of" in rule:
+        path, step = rule["multiple_of"]
+        if not isinstance(value(path), int) or value(path) % value(step):
+            need = f"{path} to be a multiple of {value(step)}, but it is {value(path)}"
+    elif "at_most" in rule:
+        path, most = rule["at_most"]
+        if None not in (value(path), value(most)) and value(path) > value(most):
+            need = f"{path} of at most {most}, but they are {value(path)} and {value(most)}"
+    elif "factor" in rule:
+        factors = (config.get("about") or {}).get("factors") or {}
+        for name, allowed in rule["factor"].items():
+            options = allowed if isinstance(allowed, list) else [allowed]
+            if factors.get(name) not in options:
+                is_ = factors.get(name)
+                need = f"a decoder with {name} {' or '.join(map(str, options))}, but here it is {is_}"
+    else:
+        kinds = "equal, multiple_of, at_most, factor"
+        raise UserError(f"about.requires.{owner}: a rule needs one of {kinds}, but has {', '.join(rule)}")
+    if need is None:
+        return None
+    if "when" in rule:
+        need += f" (with {rule['when']}={value(rule['when'])})"
+    remedy = rule.get("remedy") or ("set them equal" if "equal" in rule else "choose another option")
+    return f"{owner} needs {need}: {remedy}"
+
+
+def _named(owner: str, chosen: Mapping[str, str | None]) -> str:
+    """`scorer=dot` for `scorer`; `model/readout` may be written `model.readout` or `readout`."""
+    for group, option in chosen.items():
+        if option is not None and owner in (group, group.replace("/", "."), group.rpartition("/")[2]):
+            return f"{group}={option}"
+    return owner
+
+
+def _derived(config: Mapping[str, Any] | DictConfig, path: str) -> bool:
+    """Whether an option takes its value from another, which is the one to name."""
+    *above, name = path.split(".")
+    node: Any = config
+    for key in above:
+        if not isinstance(node, DictConfig):
+            return False
+        node = node[key]
+    return isinstance(node, DictConfig) and OmegaConf.is_interpolation(node, name)
+
+
+def faults(config: Mapping[str, Any] | DictConfig, defaults: Mapping[str, Any] | None = None) -> list[str]:
+    """All that is wrong with a configuration, one line each.
+
+    Args:
+        config: as composed, or plain.
+        defaults: the same choices without any value set by the user; types are compared with it.
+    """
+    chosen, dropped = identity.choices(config), identity.unused(config)
+    values = identity.plain(config)
+
+    def without_effect(path: str) -> bool:
+        return any(path == item or path.startswith(f"{item}.") for item in dropped)
+
+    known = dict(_leaves(defaults)) if defaults is not None else {}
+    found: list[str] = []
+    for path, value in _leaves(values):
+        if path.startswith("about.") or without_effect(path) or _derived(config, path):
+            continue
+        fault = _size_fault(path, value) or _type_fault(path, value, known.get(path))
+        if fault is not None:
+            found.append(fault)
+    if found:  # the rules compute with the values
+        return found
+    for owner, rules in ((values.get("about") or {}).get("requires") or {}).items():
+        if without_effect(owner):
+            continue
+        for rule in [rules] if isinstance(rules, Mapping) else rules:
+            try:
+                fault = _rule_fault(_named(owner, chosen), rule, values)
+            except KeyError as error:
+                raise UserError(f"about.requires.{owner} names {error.args[0]}, which is no option") from None
+            if fault is not None:
+                found.append(fault)
+    return found
+
+
+def check(config: Mapping[str, Any] | DictConfig, defaults: Mapping[str, Any] | None = None) -> None:
+    """Raise UserError, in one line, where `faults` finds any."""
+    found = faults(config, defaults)
+    if found:
+        raise UserError("; ".join(found))

@@ -1,0 +1,83 @@
+"""`attnlab VERB ARGS`: help, and the way to the module of each verb. Imports nothing that is slow."""
+
+import os
+import sys
+
+VERBS = {
+    "train": ("attnlab.train", "train a cell, or with -m every cell of a grid"),
+    "evaluate": ("attnlab.evaluate", "decode and score test sets again from a finished run"),
+    "report": ("attnlab.report", "compare runs: a table, and BLEU against length"),
+    "translate": ("attnlab.translate", "translate a file, or what comes in, with a finished run"),
+}
+
+_HELP = """attnlab: which attention mechanism, and what happens to it as sentences get longer
+
+usage: attnlab VERB [ARGUMENTS]
+
+{verbs}
+
+  attnlab VERB --help    what a verb takes
+  attnlab --version
+  eval "$(attnlab -sc install=bash)"    completion of options for this shell
+
+example:
+  attnlab train -m scorer=dot,additive decoder=input_feeding,post_combine study=first
+  attnlab report outputs/first
+"""
+
+
+def _help() -> str:
+    width = max(map(len, VERBS))
+    return _HELP.format(verbs="\n".join(f"  {verb:<{width}}  {words}" for verb, (_, words) in VERBS.items()))
+
+
+def _become(module: str, arguments: list[str]) -> None:
+    """Replace this process by `python -m MODULE`.
+
+    Lightning starts further ranks by running the command again, from `sys.argv`: a verb taken off it in
+    process would be missing there.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(sys.executable, [sys.executable, "-m", module, *arguments])
+
+
+def _completion(arguments: list[str]) -> None:
+    """Hydra's completion script calls `attnlab -sc query=SHELL`, without a verb."""
+    if any(argument.startswith("query") for argument in arguments):
+        line = os.environ.get("COMP_LINE", "")
+        program, _, rest = line.partition(" ")
+        verb, _, overrides = rest.lstrip().partition(" ")
+        if verb == "train":
+            shorter = f"{program} {overrides}"
+            point = int(os.environ.get("COMP_POINT", len(line))) - (len(line) - len(shorter))
+            os.environ["COMP_LINE"], os.environ["COMP_POINT"] = shorter, str(max(point, len(program) + 1))
+        _become("attnlab.train", arguments)
+    # In this process, whose name is the one to complete.
+    from attnlab.train import main as train
+
+    sys.argv = ["attnlab", *arguments]
+    train()
+
+
+def main() -> None:
+    """The console command."""
+    arguments = sys.argv[1:]
+    first = arguments[0] if arguments else "--help"
+    if first in ("--help", "-h", "help"):
+        print(_help(), end="")
+    elif first == "--version":
+        from attnlab import __version__
+
+        print(f"attnlab {__version__}")
+    elif first in ("-sc", "--shell-completion"):
+        _completion(arguments)
+    elif first in VERBS:
+        _become(VERBS[first][0], arguments[1:])
+    else:
+        print(f"attnlab: no verb {first!r}; there are: {', '.join(VERBS)} (attnlab --help)", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

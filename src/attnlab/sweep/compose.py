@@ -1,0 +1,116 @@
+"""What Hydra has composed, read the way the plan, the gate and the launcher need it."""
+
+import difflib
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hydra.core.config_loader import ConfigLoader
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from attnlab.sweep import identity
+
+# What belongs to the sweep and not to one of its cells.
+_OF_THE_SWEEP = re.compile(r"^[+~]*hydra([./])(launcher|sweeper|mode|sweep|run)\b")
+
+
+def conf_dir() -> Path:
+    """The folder of our configuration: inside an installed package, or at the top of a checkout.
+
+    Raises:
+        FileNotFoundError: neither is there.
+    """
+    here = Path(__file__).resolve()
+    for folder in (here.parents[1] / "conf", here.parents[3] / "conf"):
+        if (folder / "config.yaml").is_file():
+            return folder
+    raise FileNotFoundError("attnlab's configuration (conf/config.yaml) is not installed")
+
+
+def defaults(loader: ConfigLoader, config: DictConfig) -> dict[str, Any]:
+    """The same choices of options with no value set: what the options' own files say."""
+    chosen = config.hydra.runtime.choices
+    groups = [
+        item
+        for item in config.hydra.overrides.task
+        if re.split("[=@]", item.lstrip("+~"), maxsplit=1)[0] in chosen
+    ]
+    hydra_overrides = list(config.hydra.overrides.hydra)
+    bare = loader.load_configuration(config.hydra.job.config_name, groups + hydra_overrides, RunMode.RUN)
+    return identity.plain(bare)
+
+
+def misspelt(loader: ConfigLoader, config_name: str, overrides: Sequence[str]) -> list[str]:
+    """A line for each override that names no option, with the options there are.
+
+    Hydra's own message on these says how to add a new key, which is not what a misspelt one needs.
+    """
+    parsed = OverridesParser.create(config_loader=loader).parse_overrides(list(overrides))
+    groups = [one for one in parsed if one.is_hydra_override() or loader.get_group_options(one.key_or_group)]
+    lines_of_groups = [str(one.input_line) for one in groups]
+    bare = loader.load_configuration(config_name, lines_of_groups, RunMode.MULTIRUN, from_shell=False)
+    lines = []
+    for one in parsed:
+        path = one.key_or_group
+        if one in groups or one.is_add() or one.is_force_add():
+            continue
+        above, _, name = path.rpartition(".")
+        node = OmegaConf.select(bare, above) if above else bare
+        if not isinstance(node, DictConfig):
+            lines.append(f"there is no {path}, for {above} holds no options")
+        elif name not in node:
+            options = sorted(
+                str(key) for key in node if key not in ("_target_", "_partial_", "hydra", "about")
+            )
+            near = difflib.get_close_matches(name, options, 1)
+            guess = f"; did you mean {near[0]}?" if near else ""
+            there = f"but {', '.join(options)}" if options else "and takes no options"
+            lines.append(f"{above or 'the configuration'} has no {name}, {there}{guess}")
+    return lines
+
+
+def cell_config(loader: ConfigLoader, master: DictConfig, overrides: list[str], number: int) -> DictConfig:
+    """The configuration of one cell of a sweep, with its place in it."""
+    config = loader.load_sweep_config(master, overrides)
+    with open_dict(config):
+        config.hydra.job.num = number
+        config.hydra.job.id = str(number)
+    return config
+
+
+def sweep_folder(config: DictConfig) -> Path:
+    """The run folder of a cell of a sweep."""
+    return Path(os.path.normpath(Path(str(config.hydra.sweep.dir)) / str(config.hydra.sweep.subdir)))
+
+
+def run_folder(config: DictConfig) -> Path:
+    """The run folder of a single run."""
+    return Path(os.path.normpath(str(config.hydra.run.dir)))
+
+
+def cell_arguments(config: DictConfig, folder: Path) -> list[str]:
+    """Arguments of `python -m attnlab.train` that train one cell of a sweep as a run of its own."""
+    arguments = ["--config-name", str(config.hydra.job.config_name)]
+    for source in config.hydra.runtime.config_sources:
+        if source.provider == "command-line":
+            arguments += ["--config-dir", source.path]
+        elif source.provider == "main" and Path(source.path) != conf_dir():
+            arguments += ["--config-path", source.path]
+    kept = [item for item in config.hydra.overrides.hydra if not _OF_THE_SWEEP.match(item)]
+    quoted = str(folder.resolve()).replace("'", "\\'")
+    return [*arguments, *config.hydra.overrides.task, *kept, "hydra.mode=RUN", f"hydra.run.dir='{quoted}'"]
+
+
+def cell_dict(config: DictConfig, command: str) -> dict[str, Any]:
+    """What `run_cell` takes: plain, resolved containers with the cell's names and how it was asked for."""
+    return {
+        **identity.plain(config),
+        "cell": identity.cell(config),
+        "cell_id": identity.cell_name(config),
+        "overrides": OmegaConf.to_container(config.hydra.overrides.task),
+        "command": command,
+    }

@@ -1,0 +1,88 @@
+"""The plan of a grid: its cells, composed and checked, before the first one starts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hydra.core.config_loader import ConfigLoader
+from hydra.errors import HydraException
+from omegaconf import DictConfig
+
+from attnlab.check import faults
+from attnlab.errors import UserError
+from attnlab.sweep import compose, state
+
+
+@dataclass
+class Plan:
+    """What a sweep will do; every line is fit to be printed."""
+
+    jobs: list[list[str]] = field(default_factory=list)  # overrides of the cells to train
+    folders: list[Path] = field(default_factory=list)  # their run folders
+    repeated: list[str] = field(default_factory=list)
+    finished: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def lines(self) -> list[str]:
+        """The plan in words: what is left out and why, then the count."""
+        left_out = [
+            *(f"same cell: {line}" for line in self.repeated),
+            *(f"done: {line}" for line in self.finished),
+        ]
+        total = len(self.jobs) + len(self.finished)
+        return [*left_out, f"{total} cells, {len(self.finished)} of them finished, {len(self.jobs)} to train"]
+
+
+def describe(overrides: Sequence[str]) -> str:
+    """The overrides of a cell in one line."""
+    return " ".join(overrides) or "(no overrides)"
+
+
+def _reason(error: Exception, loader: ConfigLoader, master: DictConfig, overrides: list[str]) -> str:
+    """An error of composition in one line: the options there are, or Hydra's words and their cause."""
+    try:
+        named = compose.misspelt(loader, str(master.hydra.job.config_name), overrides)
+    except HydraException:
+        named = []
+    if named:
+        return "; ".join(named)
+    parts = [str(error).partition("Config search path:")[0], str(error.__cause__ or "")]
+    return ": ".join(" ".join(part.split()) for part in parts if part.strip())
+
+
+def make(loader: ConfigLoader, master: DictConfig, jobs: Sequence[Sequence[str]]) -> Plan:
+    """Compose and check every cell; leave out the repeated and the finished.
+
+    Args:
+        loader: Hydra's.
+        master: the sweep's own configuration.
+        jobs: the overrides of each cell, all of them.
+    """
+    plan = Plan()
+    seen: dict[Path, str] = {}
+    defaults: dict[str, dict[str, object]] = {}  # per choice of options: a compose costs as much as a cell's
+    for number, job in enumerate(jobs):
+        overrides, line = list(job), describe(job)
+        try:
+            config = compose.cell_config(loader, master, overrides, number)
+            choice = str(config.hydra.runtime.choices)
+            if choice not in defaults:
+                defaults[choice] = compose.defaults(loader, config)
+            wrong = faults(config, defaults[choice])
+            if wrong:
+                plan.faults.extend(f"{fault} [{line}]" for fault in wrong)
+                continue
+            folder = compose.sweep_folder(config)
+        except (HydraException, UserError) as error:
+            plan.faults.append(f"{_reason(error, loader, master, overrides)} [{line}]")
+            continue
+        if folder in seen:
+            plan.repeated.append(f"{line} is {seen[folder]}: they differ in nothing that has an effect")
+        else:
+            seen[folder] = line
+            if not config.rerun and state.finished(folder) is not None:
+                plan.finished.append(f"{line} in {folder}")
+            else:
+                plan.jobs.append(overrides)
+                plan.folders.append(folder)
+    return plan

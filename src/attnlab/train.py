@@ -1,0 +1,149 @@
+"""`attnlab train`, `python -m attnlab.train` and `attnlab.train([overrides])`: the doors to `run_cell`.
+
+Hydra composes, `check` refuses, `run_cell` trains. A sweep never trains in this process: each cell is a
+command of its own, because Lightning starts further ranks by running the command again, and with `-m` in it
+that would be the whole sweep.
+"""
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import hydra
+from hydra import version
+from hydra._internal.utils import get_args_parser
+from hydra.core.config_loader import ConfigLoader
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import CompactHydraException, HydraException
+from hydra.types import RunMode
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
+
+from attnlab.check import check
+from attnlab.errors import UserError
+from attnlab.sweep import compose, identity, state
+
+identity.register()
+
+
+class CellFailed(CompactHydraException):
+    """A cell's own process ended badly; Hydra prints the message alone."""
+
+
+def _run(config: DictConfig, folder: Path, command: str) -> dict[str, Any]:
+    """Train one cell in this process."""
+    from attnlab.run import run_cell  # imports torch: not before the configuration is known to be good
+
+    with state.locked(folder):
+        return run_cell(compose.cell_dict(config, command), folder)
+
+
+def _validation_bleu(record: dict[str, Any] | None) -> float | None:
+    """What a sweeper that searches may optimise."""
+    score = ((record or {}).get("val") or {}).get("bleu")
+    return float(score) if isinstance(score, int | float) else None
+
+
+def _task(_: DictConfig) -> float | None:
+    """One cell, as Hydra hands it over."""
+    node: Any = HydraConfig.get()
+    config: DictConfig = node._get_root()  # the task's part and Hydra's, together
+    folder = Path(node.runtime.output_dir)
+    if node.mode == RunMode.MULTIRUN:  # a launcher that runs cells in a process of many
+        done = subprocess.run(
+            [sys.executable, "-m", "attnlab.train", *compose.cell_arguments(config, folder)]
+        )
+        if done.returncode:
+            raise CellFailed(f"the cell in {folder} ended with {done.returncode}; see its {state.LOG}")
+        return _validation_bleu(state.finished(folder))
+    try:
+        return _validation_bleu(_run(config, folder, shlex.join(["attnlab", "train", *sys.argv[1:]])))
+    except UserError as error:
+        print(f"attnlab: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+def main() -> None:
+    """The command; Hydra reads `sys.argv`."""
+    # Not a decorator: that would set Hydra's version base for everyone who imports this.
+    command = hydra.main(version_base="1.3", config_path=str(compose.conf_dir()), config_name="config")(_task)
+    try:
+        command()
+    except BrokenPipeError:  # `attnlab train --help | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except SystemExit as end:
+        if end.code == 1 and not HydraConfig.initialized():  # Hydra could not compose
+            _name_the_options()
+        raise
+
+
+def _name_the_options() -> None:
+    """Say which options there are, where an override on the command line names none."""
+    arguments = get_args_parser().parse_args()
+    try:
+        overrides = list(arguments.overrides)
+        if arguments.config_dir is not None:
+            overrides.append(f"hydra.searchpath=['file://{Path(arguments.config_dir).resolve()}']")
+        with _composing() as loader:
+            lines = compose.misspelt(loader, arguments.config_name or "config", overrides)
+    except (HydraException, OmegaConfBaseException):  # told by Hydra already
+        return
+    for line in lines:
+        print(f"attnlab: {line}", file=sys.stderr)
+
+
+@contextmanager
+def _composing() -> Iterator[ConfigLoader]:
+    """Hydra's compose API, with the caller's own Hydra, if any, as it was afterwards."""
+    base, outer = version.getbase(), GlobalHydra.instance().hydra
+    GlobalHydra.instance().clear()
+    try:
+        with hydra.initialize_config_dir(str(compose.conf_dir()), job_name="train", version_base="1.3"):
+            yield GlobalHydra.instance().config_loader()
+    finally:
+        version.VersionBase.instance().version_base = base
+        GlobalHydra.instance().hydra = outer
+
+
+def train(overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """Train the cell that these overrides describe, in this process, and return its record.
+
+    Args:
+        overrides: as on the command line, such as `["scorer=dot", "trainer.max_epochs=1"]`.
+
+    Raises:
+        UserError: the configuration is refused, or its folder holds a finished run.
+        hydra.errors.HydraException: an override names nothing.
+    """
+    asked = list(overrides)
+    with _composing() as loader:
+        config = hydra.compose("config", overrides=asked, return_hydra_config=True)
+        check(config, compose.defaults(loader, config))
+    folder = compose.run_folder(config)
+    if not config.rerun:
+        state.refuse_finished(folder)
+    return _run(config, folder, shlex.join(["attnlab", "train", *asked]))
+
+
+class _Train(ModuleType):
+    """`attnlab.train` is this module as soon as anything has imported it, and a function by our word.
+
+    Python sets a package's attribute to the submodule on import, so the two share one name whatever we do;
+    a module that can be called is both at once.
+    """
+
+    def __call__(self, overrides: Sequence[str] = ()) -> dict[str, Any]:
+        return train(overrides)
+
+
+if __name__ == "__main__":
+    main()
+else:
+    sys.modules[__name__].__class__ = _Train

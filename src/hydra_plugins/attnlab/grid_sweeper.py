@@ -1,0 +1,57 @@
+"""`hydra/sweeper=grid`: the product of the swept lists, planned before anything starts."""
+
+import sys
+from typing import Any
+
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.plugins import Plugins
+from hydra.core.utils import JobStatus
+from hydra.plugins.sweeper import Sweeper
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig
+
+from attnlab.sweep import plan
+
+
+class GridSweeper(Sweeper):
+    """As Hydra's basic sweeper, with a check of all cells first and a list of failures last."""
+
+    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+        """Make the launcher that the configuration names."""
+        self.hydra_context, self.config = hydra_context, config
+        self.launcher = Plugins.instance().instantiate_launcher(
+            hydra_context=hydra_context, task_function=task_function, config=config
+        )
+
+    def sweep(self, arguments: list[str]) -> Any:
+        """Plan, launch what is to be trained, list what failed.
+
+        Raises:
+            SystemExit: 2 for a cell that cannot be trained (none is started then), 1 for one that failed.
+        """
+        loader = self.hydra_context.config_loader
+        overrides = OverridesParser.create(config_loader=loader).parse_overrides(arguments)
+        (jobs,) = BasicSweeper.split_arguments(overrides, max_batch_size=None)
+        planned = plan.make(loader, self.config, jobs)
+        if planned.faults:
+            for fault in planned.faults:
+                print(f"attnlab: {fault}", file=sys.stderr)
+            print(
+                f"attnlab: nothing was started; {len(planned.faults)} faults in {len(jobs)} cells",
+                file=sys.stderr,
+            )
+            raise SystemExit(2)
+        print("\n".join(planned.lines()), flush=True)
+        if not planned.jobs:
+            return []
+        results = self.launcher.launch(planned.jobs, initial_job_idx=0)
+        failed = [result for result in results if result.status == JobStatus.FAILED]
+        for result in failed:
+            print(
+                f"failed: {plan.describe(result.overrides or [])}\n  {result._return_value}", file=sys.stderr
+            )
+        print(f"{len(results) - len(failed)} of {len(results)} cells finished", flush=True)
+        if failed:
+            raise SystemExit(1)
+        return results
