@@ -1,0 +1,49 @@
+"""`attnlab report DIR... --out DIR`: compare the records under some folders."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from attnlab.errors import UserError
+from attnlab.report import load, table, write
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints the comparison, writes it where `--out` says; 0, or 2 with one line on stderr."""
+    parser = argparse.ArgumentParser(
+        prog="attnlab report",
+        description="Reads the records (result.json) of any folders, at any depth, prints the comparison and "
+        "writes table.{csv,md} and bleu_by_length.{csv,svg,png}.",
+    )
+    parser.add_argument("folders", nargs="+", type=Path, metavar="DIR", help="a run, or a folder above runs")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write; without it only print")
+    parser.add_argument(
+        "--test", action="append", default=[], metavar="NAME", help="this test set only (may be given again)"
+    )
+    options = parser.parse_args(arguments)
+    console = Console(highlight=False)
+    try:
+        report = load(options.folders, options.test)
+        written = write(report, options.out) if options.out else []
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+    for number, comparison in enumerate(report.comparisons):
+        if number:
+            console.print()
+        table.to_console(comparison, console)
+    if report.notes or written:
+        console.print()
+    for line in [*report.notes, *(f"written: {path}" for path in written)]:
+        console.print(Text(line), soft_wrap=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

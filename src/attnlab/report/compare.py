@@ -1,0 +1,316 @@
+"""Records -> comparisons: what may stand in one table, one row a cell, seeds aggregated."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any, NamedTuple
+
+from attnlab import results
+from attnlab.errors import UserError
+from attnlab.report.settings import differences
+from attnlab.results import Record
+from attnlab.sweep.identity import AXES
+
+
+class Spread(NamedTuple):
+    """A value over seeds: mean, sample standard deviation (n - 1; None for one seed) and their number."""
+
+    mean: float | None
+    deviation: float | None
+    n: int
+
+
+class Run(NamedTuple):
+    """One record, and of its test sets the one that is compared."""
+
+    folder: Path
+    record: Record
+    test: Record
+
+    @property
+    def seed(self) -> str:
+        """`1`, or `1-init2-order3` where the seeds are set apart."""
+        return seed_label(self.record)
+
+
+@dataclass
+class Row:
+    """One cell: its finished runs, one a seed, and the seeds that gave no score."""
+
+    cell: dict[str, str | None]
+    cell_id: str
+    config: Record
+    runs: list[Run]
+    failed: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    settings: str = ""
+
+    @property
+    def attends(self) -> bool:
+        """Whether the cell has attention; a cell without records its scorer as null."""
+        return self.cell["scorer"] not in (None, "none")
+
+    def name(self, axes: Sequence[str] = AXES) -> str:
+        """The options of some axes (and what else differs) in words, `none` left out."""
+        parts = [str(self.cell[axis]) for axis in axes if self.cell[axis] not in (None, "none")]
+        return ", ".join([*parts, self.settings] if self.settings else parts) or self.cell_id
+
+    def spread(self, pick: Callable[[Run], float | None]) -> Spread:
+        """Mean and deviation over the seeds that have a value."""
+        values = [float(value) for value in map(pick, self.runs) if value is not None]
+        if not values:
+            return Spread(None, None, 0)
+        return Spread(fmean(values), stdev(values) if len(values) > 1 else None, len(values))
+
+    def buckets(self, name: str) -> list[tuple[Record, Spread]]:
+        """Each length bucket (of the first seed: they share the test set) and its BLEU over seeds."""
+        first = self.runs[0].test[name] if self.runs else []
+        return [
+            (bucket, self.spread(lambda run, k=k: _bucket(run, name, k))) for k, bucket in enumerate(first)
+        ]
+
+
+@dataclass
+class Comparison:
+    """Rows that may be compared: same languages, test set, content of that set and BLEU signature."""
+
+    languages: str
+    test_set: str
+    fingerprint: str
+    signature: str
+    rows: list[Row]
+    slug: str = ""
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def varying(self) -> list[str]:
+        """The axes in which the rows differ."""
+        return [axis for axis in AXES if len({row.cell[axis] for row in self.rows}) > 1]
+
+    @property
+    def constant(self) -> dict[str, str]:
+        """The axes that are the same in every row, with their option."""
+        first = self.rows[0].cell
+        return {axis: first[axis] or "none" for axis in AXES if axis not in self.varying}
+
+    @property
+    def label(self) -> str:
+        """`test_2016_flickr, de-en`."""
+        return ", ".join(part for part in (self.test_set, self.languages) if part)
+
+
+class Report(NamedTuple):
+    """The comparisons, the main one first, and what the reader must know about all of them."""
+
+    comparisons: list[Comparison]
+    notes: list[str]
+
+
+def load(folders: Iterable[Path], test_sets: Sequence[str] = ()) -> Report:
+    """Finds and compares the records under the folders; `test_sets` keeps some test sets only.
+
+    Raises:
+        UserError: a folder does not exist or holds no finished run, or no record has such a test set.
+    """
+    folders = [Path(folder) for folder in folders]
+    found = results.find(folders)
+    where = ", ".join(map(str, folders))
+    if not found.records and found.problems:
+        raise UserError(f"{where}: no readable record; {found.problems[0]}")
+    if not found.records:
+        raise UserError(
+            f"{where}: no records (result.json) here; give folders of runs that attnlab train made"
+        )
+    report = compare(found.records, test_sets)
+    notes = [f"left out: {problem}" for problem in found.problems] + report.notes
+    notes += [f"{folder}: no record: running, or ended by force" for folder in found.unfinished]
+    return Report(report.comparisons, notes)
+
+
+def compare(records: Sequence[tuple[Path, Record]], test_sets: Sequence[str] = ()) -> Report:
+    """Groups records into comparisons and rows.
+
+    Raises:
+        UserError: no finished run, or none with one of `test_sets`.
+    """
+    done = [(folder, record) for folder, record in records if record["status"] == results.DONE]
+    failed = [record for _, record in records if record["status"] == results.FAILED]
+    if not done:
+        raise UserError(f"no finished run: {_count(len(failed), 'run')} failed ({_failure(failed[0])})")
+    groups: dict[tuple[str, str, str, str], list[Run]] = {}
+    notes: list[str] = []
+    for folder, record in done:
+        for name, test, data in _tests(folder, record, notes):
+            if not test_sets or name in test_sets:
+                key = (_languages(data), name, _fingerprint(data, name), test["bleu"]["signature"])
+                groups.setdefault(key, []).append(Run(folder, record, test))
+    if not groups:
+        known = ", ".join(sorted({name for _, record in done for name in record["test"]})) or "none"
+        raise UserError(f"no record has test set {', '.join(test_sets)}; there are: {known}")
+    comparisons = [Comparison(*key, _rows(runs, notes)) for key, runs in groups.items()]
+    for comparison in comparisons:
+        _add_failed(comparison, failed)
+        _add_missing(comparison)
+        differences(comparison.rows)
+        comparison.rows.sort(key=_order)
+    comparisons.sort(key=_main_first)
+    notes += _name_comparisons(comparisons)
+    notes += [f"failed: {_failure(record)}" for record in failed]
+    commits = {json.dumps(record["code"], sort_keys=True) for _, record in done}
+    if len(commits) > 1:
+        notes.append(f"the records come from {len(commits)} states of the code (code.commit, code.dirty)")
+    return Report(comparisons, list(dict.fromkeys(notes)))
+
+
+def seed_label(record: Record) -> str:
+    """The seed, and those of initialisation and order where they are set apart."""
+    config, seed = record["config"] or {}, record["seed"]
+    label = str(seed)
+    for name in ("init", "order"):
+        own = config.get(f"seed_{name}")
+        if own is not None and own != seed:
+            label += f"-{name}{own}"
+    return label
+
+
+def seed_order(label: str) -> list[tuple[int, str]]:
+    """Sorts 2 before 10."""
+    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"(\d+)", label)]
+
+
+def _tests(folder: Path, record: Record, notes: list[str]) -> list[tuple[str, Record, Record]]:
+    """The test sets of a run, with those that `attnlab evaluate` added: name, scores, data."""
+    tests = [(name, test, record["data"]) for name, test in record["test"].items()]
+    try:
+        further = results.evaluations(folder)
+    except UserError as error:
+        notes.append(f"left out: {error}")
+        return tests
+    counts = Counter(name for evaluation in further.values() for name in evaluation["test"])
+    for label, evaluation in further.items():
+        for name, test in evaluation["test"].items():
+            if name in record["test"] or counts[name] > 1:
+                notes.append(f"left out: {folder}/{results.EVALUATIONS}/{label}.json scores {name} once more")
+            else:
+                tests.append((name, test, evaluation["data"]))
+    return tests
+
+
+def _rows(runs: Sequence[Run], notes: list[str]) -> list[Row]:
+    """One row a cell, one run a seed: of several records of one seed the one that ended last."""
+    cells: dict[str, dict[str, Run]] = {}
+    for run in runs:
+        seeds = cells.setdefault(str(run.record["cell_id"]), {})
+        other = seeds.get(run.seed)
+        if other is not None:
+            kept, left = sorted((run, other), key=lambda one: (str(one.record["ended"]), str(one.folder)))[
+                ::-1
+            ]
+            notes.append(
+                f"seed {run.seed} of {run.record['cell_id']} counted once: {kept.folder}, not {left.folder}"
+            )
+            run = kept
+        seeds[run.seed] = run
+    rows = []
+    for seeds in cells.values():
+        ordered = [seeds[label] for label in sorted(seeds, key=seed_order)]
+        rows.append(_row(ordered[0].record, ordered))
+    return rows
+
+
+def _row(record: Record, runs: list[Run]) -> Row:
+    cell = {axis: record["cell"][axis] for axis in AXES}
+    return Row(cell, str(record["cell_id"]), record["config"] or {}, runs)
+
+
+def _add_failed(comparison: Comparison, failed: Sequence[Record]) -> None:
+    rows = {row.cell_id: row for row in comparison.rows}
+    for record in failed:
+        data = record.get("data") or {}
+        if data.get("languages") and _languages(data) != comparison.languages:
+            continue
+        cell_id = str(record["cell_id"])
+        if cell_id not in rows:
+            rows[cell_id] = _row(record, [])
+            comparison.rows.append(rows[cell_id])
+        row, seed = rows[cell_id], seed_label(record)
+        if seed not in row.failed and seed not in {run.seed for run in row.runs}:
+            row.failed = sorted([*row.failed, seed], key=seed_order)
+
+
+def _add_missing(comparison: Comparison) -> None:
+    every = {seed for row in comparison.rows for seed in [*(run.seed for run in row.runs), *row.failed]}
+    for row in comparison.rows:
+        row.missing = sorted(every - {run.seed for run in row.runs} - set(row.failed), key=seed_order)
+
+
+def _order(row: Row) -> tuple[Any, ...]:
+    """The cells without attention first, as the baseline; then by encoder, order, window, scorer."""
+    names = [str(row.cell[axis]) for axis in ("encoder", "decoder", "window", "scorer")]
+    return (row.attends, *names, row.settings, row.cell_id)
+
+
+def _main_first(comparison: Comparison) -> tuple[Any, ...]:
+    runs = sum(len(row.runs) for row in comparison.rows)
+    key = (comparison.test_set, comparison.languages, comparison.signature, comparison.fingerprint)
+    return (-len(comparison.rows), -runs, *key)
+
+
+def _name_comparisons(comparisons: Sequence[Comparison]) -> list[str]:
+    """Gives every comparison but the main one a name for its files; says why there are several."""
+    if len(comparisons) == 1:
+        return []
+    kinds = {
+        "test set": lambda one: one.test_set,
+        "language pair": lambda one: one.languages,
+        "test set's content": lambda one: one.fingerprint[:8],
+        "BLEU signature": lambda one: one.signature,
+    }
+    differing = [kind for kind, pick in kinds.items() if len({pick(one) for one in comparisons}) > 1]
+    shared = set.intersection(*(set(one.signature.split("|")) for one in comparisons))
+    used = set()
+    for one in comparisons[1:]:
+        parts = [kinds[kind](one) for kind in differing if kind != "BLEU signature"]
+        parts += [part for part in one.signature.split("|") if part not in shared]
+        base = slug = re.sub(r"[^\w.-]+", "-", "-".join(parts)).strip("-.")
+        while slug in used:
+            slug = f"{base}-{len(used)}"
+        used.add(slug)
+        one.slug = slug
+    return [
+        f"{len(comparisons)} tables, kept apart because the {' and the '.join(differing)} "
+        f"{'differs' if len(differing) == 1 else 'differ'}"
+    ]
+
+
+def _bucket(run: Run, name: str, index: int) -> float | None:
+    table = run.test[name]
+    return table[index]["bleu"] if index < len(table) else None
+
+
+def _languages(data: Record) -> str:
+    value = data.get("languages")
+    if isinstance(value, dict):
+        value = list(value.values())
+    return "-".join(map(str, value)) if isinstance(value, list) else str(value or "")
+
+
+def _fingerprint(data: Record, name: str) -> str:
+    value = (data.get("fingerprints") or {}).get(name)
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, sort_keys=True)
+
+
+def _failure(record: Record) -> str:
+    error = record["error"]
+    told = str(error["message"]).strip().splitlines() or [""]
+    return f"{record['cell_id']} seed {seed_label(record)}: {error['type']}: {told[0]}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
