@@ -1,0 +1,85 @@
+"""How parameters get their first values: by name, each from a stream of its own.
+
+A parameter's stream is seeded by the run's `seed_init` and the parameter's name, so that two models that
+differ in one axis start from the same values wherever they have the same parameter.
+"""
+
+import zlib
+
+import torch
+from torch import Generator, Tensor, nn
+
+
+class Initialiser:
+    """Fills every parameter of a module in place; `value` says how.
+
+    Args:
+        seed: `seed_init`.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+
+    @torch.no_grad()
+    def __call__(self, module: nn.Module) -> None:
+        """Fills all parameters, each from its own stream."""
+        for name, parameter in module.named_parameters():
+            generator = Generator().manual_seed(self.seed * 2**32 + zlib.crc32(name.encode()))
+            # Drawn in float32 on the CPU: one seed gives one model, whatever it is then moved to.
+            parameter.copy_(self.value(name, torch.empty(parameter.shape), generator))
+
+    def value(self, name: str, empty: Tensor, generator: Generator) -> Tensor:
+        """The first value of one parameter, written into `empty`."""
+        raise NotImplementedError
+
+
+class Uniform(Initialiser):
+    """U(-scale, scale) for everything (Luong et al. 2015, section 4.1: 0.1).
+
+    Args:
+        scale: half the width of the interval.
+        seed: `seed_init`.
+    """
+
+    def __init__(self, scale: float = 0.1, seed: int = 0) -> None:
+        super().__init__(seed)
+        self.scale = scale
+
+    def value(self, name: str, empty: Tensor, generator: Generator) -> Tensor:
+        """U(-scale, scale)."""
+        return empty.uniform_(-self.scale, self.scale, generator=generator)
+
+
+class FanIn(Initialiser):
+    """The default: matrices U(+-1 / sqrt(fan in)), embeddings N(0, 0.1^2), biases 0.
+
+    The first is what torch gives its linear layers, but by each matrix' own fan in, so that a weight's
+    values do not depend on what stands beside it.
+    """
+
+    def value(self, name: str, empty: Tensor, generator: Generator) -> Tensor:
+        """By the parameter's kind."""
+        if "embedding" in name:
+            return empty.normal_(0, 0.1, generator=generator)
+        if "bias" in name:
+            return empty.zero_()
+        bound = empty.shape[-1] ** -0.5
+        return empty.uniform_(-bound, bound, generator=generator)
+
+
+class Bahdanau(Initialiser):
+    """Recurrent matrices orthogonal; W and U of the scorer N(0, 0.001^2), its v 0; the rest N(0, 0.01^2).
+
+    Bahdanau et al. 2015, appendix B.1. Biases are 0. Each gate's recurrent block is orthogonal by itself.
+    """
+
+    def value(self, name: str, empty: Tensor, generator: Generator) -> Tensor:
+        """By the parameter's kind."""
+        if "weight_hh" in name:
+            size = empty.shape[-1]
+            for block in empty.split(size):
+                nn.init.orthogonal_(block, generator=generator)
+            return empty
+        if "bias" in name or name.endswith("scorer.v"):
+            return empty.zero_()
+        return empty.normal_(0, 0.001 if ".scorer." in name else 0.01, generator=generator)
