@@ -1,0 +1,174 @@
+"""From plain settings to objects: the one module that calls `hydra.utils.instantiate`.
+
+What the chosen options declare as without effect (`about.unused`) is dropped before anything is made, so a
+constructor sees the options it has, and a model without attention is handed no scorer and no window.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hydra.errors import InstantiationException
+from hydra.utils import instantiate
+
+from attnlab.errors import UserError
+
+if TYPE_CHECKING:
+    import pytorch_lightning as pl
+
+    from attnlab.data import TranslationData
+    from attnlab.loggers import Facts
+    from attnlab.metrics import Metrics
+    from attnlab.model import Seq2Seq
+    from attnlab.search import Search
+    from attnlab.training import TranslationModule
+
+Config = Mapping[str, Any]
+
+
+def used(config: Config) -> dict[str, Any]:
+    """A copy without the paths under `about.unused`."""
+    kept = copy.deepcopy(dict(config))
+    about = kept.get("about") or {}
+    for paths in (about.get("unused") or {}).values():
+        for path in paths:
+            *above, name = path.split(".")
+            node: Any = kept
+            for key in above:
+                node = node.get(key) or {}
+            node.pop(name, None)
+    return kept
+
+
+def _make(node: Config, where: str, /, **given: Any) -> Any:
+    """`instantiate`, with a fault of ours told as ours and not wrapped into Hydra's."""
+    try:
+        return instantiate(dict(node), _convert_="all", **given)
+    except InstantiationException as error:
+        cause = error.__cause__
+        if isinstance(cause, UserError):
+            raise cause from None
+        if isinstance(cause, ValueError | TypeError):
+            line = str(cause).splitlines()[0] if str(cause) else type(cause).__name__
+            raise UserError(f"{where}: {line}; see the option's file for what it takes") from error
+        raise
+
+
+def build_data(config: Config) -> TranslationData:
+    """The data module of a run, not yet set up."""
+    raise NotImplementedError
+
+
+def build_model(config: Config, data: Any) -> Seq2Seq:
+    """The network with its first parameters.
+
+    Args:
+        config: the run's settings.
+        data: anything with `source_tokenizer` and `target_tokenizer`.
+    """
+    config = used(config)
+    settings = {key: value for key, value in config["model"].items() if key != "readout"}
+    parts = {
+        name: None if config.get(name) is None else _make(config[name], name)
+        for name in ("encoder", "scorer", "window", "decoder")
+    }
+    readout = _make(config["model"]["readout"], "model.readout")
+    source, target = data.source_tokenizer, data.target_tokenizer
+    model = _make({**settings, "_partial_": True}, "model")
+    try:
+        made: Seq2Seq = model(
+            source.size,
+            target.size,
+            readout=readout,
+            source_pad=source.pad,
+            target_pad=target.pad,
+            start=target.start,
+            **parts,
+        )
+    except ValueError as error:
+        raise UserError(str(error).splitlines()[0]) from error
+    return made
+
+
+def build_search(config: Config, **changes: Any) -> Search:
+    """The search of the test sets; `changes` override its settings."""
+    search: Search = _make({**config["search"], **changes}, "search")
+    return search
+
+
+def build_metrics(config: Config) -> Metrics:
+    """The text metrics, for validation and test alike."""
+    metrics: Metrics = _make(config["metrics"], "metrics")
+    return metrics
+
+
+def build_module(config: Config, model: Seq2Seq, data: Any, metrics: Metrics) -> TranslationModule:
+    """The training module, with `val/bleu` as `callbacks` asks for it.
+
+    Raises:
+        UserError: the monitor is `val/bleu`, but no sentence is decoded.
+    """
+    from attnlab.training import TranslationModule, Validation
+
+    options = config["callbacks"]
+    sentences = options["validation_sentences"]
+    if sentences == 0 and options["monitor"] == "val/bleu":
+        raise UserError(
+            "callbacks.monitor=val/bleu with callbacks.validation_sentences=0: decode some, "
+            "or monitor val/loss"
+        )
+    validation = None
+    if sentences != 0:
+        beam = options["validation_beam_size"]
+        search = build_search(config, beam_size=beam, n_best=1)
+
+        def bleu(hypotheses: list[str], references: list[str]) -> float:
+            return float(metrics.corpus_bleu(hypotheses, references)["score"])
+
+        references = data.rows(config["data"]["val"])["target"][:]
+        validation = Validation(search, data.target_tokenizer, references, bleu, sentences)
+    recipe = _make(config["optim"], "optim")
+    return TranslationModule(model, recipe, validation, config)
+
+
+def build_loggers(config: Config, folder: Path, facts: Facts) -> list[Any]:
+    """`metrics.jsonl`, and the loggers chosen under `logger`."""
+    from attnlab.loggers import MetricsFile
+
+    chosen = [
+        _make(node, f"logger.{name}")(folder=folder, facts=facts)
+        for name, node in (config.get("logger") or {}).items()
+    ]
+    return [MetricsFile(folder / "metrics.jsonl"), *chosen]
+
+
+def build_trainer(
+    config: Config, folder: Path, loggers: Sequence[Any], more: Sequence[Any] = ()
+) -> pl.Trainer:
+    """Lightning's Trainer with the standard callbacks and `more`.
+
+    Raises:
+        UserError: Lightning refuses a setting.
+    """
+    from pytorch_lightning.utilities.exceptions import MisconfigurationException
+
+    from attnlab.callbacks import Bar, standard
+
+    settings = {key: value for key, value in config["trainer"].items() if key != "threads"}
+    options = config["callbacks"]
+    names = ("monitor", "mode", "patience", "min_delta", "save_last")
+    progress = bool(settings.get("enable_progress_bar", True))
+    callbacks = standard(folder, progress=progress, **{name: options[name] for name in names})
+    settings["enable_progress_bar"] = any(isinstance(callback, Bar) for callback in callbacks)
+    make: Callable[..., pl.Trainer] = _make({**settings, "_partial_": True}, "trainer")
+    try:
+        return make(
+            default_root_dir=folder,
+            logger=list(loggers),
+            callbacks=[*callbacks, *more],
+        )
+    except (MisconfigurationException, ValueError, TypeError) as error:
+        raise UserError(f"trainer: {str(error).splitlines()[0]}") from error

@@ -1,0 +1,127 @@
+"""What watches a training: when to stop, which checkpoint to keep, what a person sees meanwhile."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint, TQDMProgressBar
+
+from attnlab.errors import UserError
+from attnlab.optim import direction
+
+log = logging.getLogger(__name__)
+
+SHOWN = {"train/loss": "loss", "val/loss": "val/loss", "val/bleu": "val/bleu"}
+
+
+class Bar(TQDMProgressBar):
+    """Lightning's bar with target tokens a second; it shows what was last logged, so it never waits."""
+
+    def get_metrics(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> dict[str, Any]:
+        """Loss, validation metrics and speed, as they were last logged."""
+        shown: Mapping[str, float] = getattr(pl_module, "shown", {})
+        metrics: dict[str, Any] = {name: f"{shown[key]:.2f}" for key, name in SHOWN.items() if key in shown}
+        if "train/tokens_per_s" in shown:
+            metrics["tok/s"] = f"{shown['train/tokens_per_s']:,.0f}"
+        return metrics
+
+
+class Lines(Callback):
+    """One line a validation for the log, and for a console that is no terminal."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Starts the clock."""
+        self._start = time.monotonic()
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Writes the line."""
+        if trainer.sanity_checking or not trainer.is_global_zero:
+            return
+        shown: Mapping[str, float] = getattr(pl_module, "shown", {})
+        parts = [f"{key} {shown[key]:.3f}" for key in ("train/loss", "val/loss") if key in shown]
+        if "val/bleu" in shown:
+            parts.append(f"val/bleu {shown['val/bleu']:.2f}")
+        if "train/tokens_per_s" in shown:
+            parts.append(f"{shown['train/tokens_per_s']:,.0f} tok/s")
+        seconds = time.monotonic() - self._start
+        log.info(
+            "epoch %d, update %d: %s, %.0f s",
+            trainer.current_epoch + 1,
+            trainer.global_step,
+            ", ".join(parts),
+            seconds,
+        )
+
+
+class LastValidation(Callback):
+    """Asks for a validation after the last update when `max_steps` ends the training within an epoch.
+
+    Without it the updates since the last validation would be in no checkpoint.
+    """
+
+    def on_train_batch_end(self, trainer: pl.Trainer, *args: Any, **kwargs: Any) -> None:
+        """Sets `should_stop`, after which Lightning validates before it leaves the loop."""
+        if 0 < trainer.max_steps <= trainer.global_step:
+            trainer.should_stop = True
+
+
+def standard(
+    folder: Path,
+    *,
+    monitor: str,
+    mode: str | None,
+    patience: int | None,
+    min_delta: float,
+    save_last: bool,
+    progress: bool,
+) -> list[Callback]:
+    """The callbacks of every run.
+
+    Args:
+        folder: the run's.
+        monitor: the validation metric that chooses `best.ckpt` and ends the training.
+        mode: max or min; None takes it from `optim.DIRECTIONS`.
+        patience: validations without improvement before the training stops; None never stops it.
+        min_delta: how much better is an improvement, for stopping.
+        save_last: keep `last.ckpt` too.
+        progress: show a bar, where there is a terminal to show it on.
+
+    Raises:
+        UserError: a metric without direction, or an impossible patience.
+    """
+    mode = direction(monitor, mode)
+    if patience is not None and patience < 1:
+        raise UserError(f"callbacks.patience={patience}: must be at least 1, or null to never stop early")
+    chosen: list[Callback] = [
+        LastValidation(),
+        ModelCheckpoint(
+            dirpath=folder / "checkpoints",
+            filename="best",
+            monitor=monitor,
+            mode=mode,
+            save_top_k=1,
+            save_last=save_last,
+            auto_insert_metric_name=False,
+            enable_version_counter=False,
+            save_on_train_epoch_end=False,
+        ),
+        Lines(),
+    ]
+    if patience is not None:
+        chosen.append(
+            EarlyStopping(
+                monitor, mode=mode, patience=patience, min_delta=min_delta, check_on_train_epoch_end=False
+            )
+        )
+    if progress and sys.stderr.isatty():
+        chosen.append(Bar())
+    return chosen

@@ -1,0 +1,311 @@
+"""Decodes test sets and scores them: hypotheses, forced decoding of the references, links, files.
+
+Each sentence is decoded once, by one rank; rank 0 has all of them in the set's order, scores and writes.
+Everything here runs in the parameters' own precision, without autocast, whatever the training ran in.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from attnlab import metrics as measures
+from attnlab import ranks
+from attnlab.loggers.base import Example
+from attnlab.search import Search, forced
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One decoded sentence of a test set.
+
+    Attributes:
+        index: its place in the set, from 0.
+        source: ids of its source pieces.
+        tokens: ids of the best hypothesis, without end mark.
+        weights: float32 [rows, S]: a row an emitted piece, the end mark's last where it finished.
+        finished: False where the hypothesis was cut at the length limit.
+        reference: ids of the reference, without end mark.
+        loss: -log p of the reference in nats, the end mark included.
+        forced: float32 [T+1, S]: the weights while the reference was read, the end mark's last; None
+            where the corpus has no gold links to compare them with.
+    """
+
+    index: int
+    source: list[int]
+    tokens: list[int]
+    weights: np.ndarray
+    finished: bool
+    reference: list[int]
+    loss: float
+    forced: np.ndarray | None
+
+
+def decode(
+    model: Any, batches: Iterable[Any], search: Search, *, end: int, device: torch.device, gold: bool
+) -> list[Sentence] | None:
+    """Decodes a test set, and its references by force.
+
+    Args:
+        model: the `Seq2Seq`.
+        batches: this rank's share.
+        search: how to decode.
+        end: the target side's end mark.
+        device: where the model is.
+        gold: keep the forced weights, to compare them with gold links.
+
+    Returns:
+        All sentences in the set's order on rank 0, None on the other ranks.
+    """
+    found: list[Sentence] = []
+    with torch.inference_mode():
+        for batch in batches:
+            batch = type(batch)(*(part.to(device) for part in batch))
+            best = search(model, batch.source, batch.source_lengths, end=end)
+            read = forced(model, batch.source, batch.source_lengths, batch.target)
+            losses = (-read.log_probs.double()).sum(1).tolist()
+            weights = read.weights.float().cpu().numpy() if gold else None
+            source, target = batch.source.tolist(), batch.target.tolist()
+            sizes = zip(batch.source_lengths.tolist(), batch.target_lengths.tolist(), strict=True)
+            for row, (s, t) in enumerate(sizes):
+                first = best[row][0]
+                found.append(
+                    Sentence(
+                        index=int(batch.index[row]),
+                        source=source[row][:s],
+                        tokens=list(first.tokens),
+                        weights=first.weights.float().cpu().numpy(),
+                        finished=first.finished,
+                        reference=target[row][: t - 1],
+                        loss=losses[row],
+                        forced=None if weights is None else weights[row, :t, :s].copy(),
+                    )
+                )
+    everything = ranks.collected(found)
+    if everything is None:
+        return None
+    everything.sort(key=lambda sentence: sentence.index)
+    indices = [sentence.index for sentence in everything]
+    if indices != list(
+        range(len(indices))
+    ):  # a sampler that repeats or drops is a wrong score, not a warning
+        raise RuntimeError(
+            f"the loaders of {ranks.world()} ranks gave {len(indices)} rows, not each one once"
+        )
+    return everything
+
+
+def links_of(
+    sentence: Sentence, source_tokenizer: Any, target_tokenizer: Any, *, credit: str = "predicted"
+) -> frozenset[tuple[int, int]]:
+    """Word links of the hypothesis, by arg-max."""
+    words = source_tokenizer.words(sentence.source), target_tokenizer.words(sentence.tokens)
+    return measures.links(_columns(sentence.weights, words[0]), *words, credit)
+
+
+def _columns(weights: np.ndarray, words: Sequence[int]) -> np.ndarray:
+    """The weights of the pieces of words; `data.source_eos` puts one more position behind them."""
+    return weights[:, : len(words)]
+
+
+@dataclass
+class Scored:
+    """A scored test set: the record's part, and what is written beside it."""
+
+    result: dict[str, Any]
+    hypotheses: list[str]
+    links: list[frozenset[tuple[int, int]]]
+    examples: list[Example]
+
+
+def score(
+    sentences: Sequence[Sentence],
+    rows: Mapping[str, Sequence[str]],
+    *,
+    source_tokenizer: Any,
+    target_tokenizer: Any,
+    scorer: measures.Metrics,
+    search: Mapping[str, Any],
+    attends: bool,
+    hypotheses: Sequence[str],
+    examples: int = 16,
+) -> Scored:
+    """Scores decoded sentences.
+
+    Args:
+        sentences: those of `decode`.
+        rows: the raw columns `source`, `target` and, where known, `alignment`.
+        source_tokenizer: the source side's.
+        target_tokenizer: the target side's.
+        scorer: the text metrics.
+        search: the search's settings, for the record.
+        attends: whether the model has attention at all.
+        hypotheses: the detokenised text of each sentence.
+        examples: how many sentences are handed to the loggers, the first of the set.
+    """
+    sources, references = list(rows["source"][:]), list(rows["target"][:])
+    texts = list(hypotheses)
+    result = scorer.score(sources, texts, references)
+    tokens = sum(len(sentence.reference) + 1 for sentence in sentences)
+    result["search"] = dict(search)
+    result["perplexity"] = measures.perplexity(sum(s.loss for s in sentences), tokens)
+    result["truncated"] = sum(not sentence.finished for sentence in sentences)
+    result["alignment"] = result["attention"] = None
+    links: list[frozenset[tuple[int, int]]] = [frozenset() for _ in sentences]
+    if attends:
+        words = [(source_tokenizer.words(s.source), target_tokenizer.words(s.tokens)) for s in sentences]
+        merged = [
+            measures.merge(_columns(s.weights, w[0]), *w) for s, w in zip(sentences, words, strict=True)
+        ]
+        links = [measures.arg_max_links(matrix) for matrix in merged]
+        result["attention"] = measures.attention_statistics(merged)
+        if "alignment" in rows:
+            result["alignment"], result["attention"]["references"] = _gold(
+                sentences, list(rows["alignment"][:]), source_tokenizer, target_tokenizer
+            )
+    shown = [
+        Example(
+            source_tokenizer.pieces(s.source),
+            [*target_tokenizer.pieces(s.tokens), "</s>"][: len(s.weights)],
+            s.weights,
+        )
+        for s in sentences[:examples]
+        if attends and s.weights.size and s.weights.shape[1] == len(s.source)
+    ]
+    return Scored(result, texts, links, shown)
+
+
+def _gold(
+    sentences: Sequence[Sentence], lines: Sequence[str], source_tokenizer: Any, target_tokenizer: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Agreement with gold links under both credits; statistics of the weights while references are read."""
+    gold = [measures.parse(line or "", f"alignment of sentence {n}") for n, line in enumerate(lines)]
+    words = [(source_tokenizer.words(s.source), target_tokenizer.words(s.reference)) for s in sentences]
+    agreements: dict[str, Any] = {}
+    matrices: list[np.ndarray] = []
+    for credit in measures.CREDITS:
+        merged = [
+            measures.merge(_columns(s.forced, w[0]), *w, credit)
+            for s, w in zip(sentences, words, strict=True)
+            if s.forced is not None
+        ]
+        agreements[credit] = measures.agreement([measures.arg_max_links(m) for m in merged], gold)
+        matrices = matrices or merged
+    return agreements, measures.attention_statistics(matrices, [item.possible for item in gold])
+
+
+def text_of(
+    sentence: Sentence, source: str, search: Search, source_tokenizer: Any, target_tokenizer: Any
+) -> str:
+    """The hypothesis as one line of detokenised text; an empty source gives an empty line."""
+    from attnlab.text import detokenised
+
+    return detokenised(
+        sentence.tokens,
+        sentence.weights,
+        source=source,
+        source_ids=sentence.source,
+        source_tokenizer=source_tokenizer,
+        target_tokenizer=target_tokenizer,
+        replace_unknown=search.replace_unknown,
+    )
+
+
+def write(
+    folder: Path,
+    scored: Scored,
+    sentences: Sequence[Sentence],
+    source_tokenizer: Any,
+    target_tokenizer: Any,
+    matrices: int | None = None,
+) -> None:
+    """Writes `hyp.txt`, `align.txt` and `attention.safetensors` into `folder`.
+
+    One line a sentence. `attention.safetensors` holds a float16 tensor [rows, S] for each sentence under its
+    number in five digits; its metadata has, under the same keys, the two lists of pieces as JSON.
+
+    Args:
+        folder: `test/<set>` of the run folder.
+        scored: texts and links.
+        sentences: the decoded sentences.
+        source_tokenizer: the source side's.
+        target_tokenizer: the target side's.
+        matrices: how many sentences' attention is kept; None keeps all, 0 writes no file.
+    """
+    from safetensors.numpy import save_file
+
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "hyp.txt").write_text(
+        "".join(f"{line}\n" for line in scored.hypotheses), encoding="utf-8", newline="\n"
+    )
+    lines = [measures.format_links(links) for links in scored.links]
+    (folder / "align.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+    kept = list(sentences if matrices is None else sentences[:matrices])
+    if not kept:
+        return
+    tensors = {f"{s.index:05d}": np.ascontiguousarray(s.weights, dtype=np.float16) for s in kept}
+    pieces = {
+        f"{s.index:05d}": json.dumps(
+            [source_tokenizer.pieces(s.source), target_tokenizer.pieces(s.tokens)], ensure_ascii=False
+        )
+        for s in kept
+    }
+    save_file(tensors, folder / "attention.safetensors", metadata=pieces)
+
+
+def evaluate_set(
+    name: str,
+    folder: Path,
+    *,
+    model: Any,
+    data: Any,
+    search: Search,
+    search_settings: Mapping[str, Any],
+    scorer: measures.Metrics,
+    device: torch.device,
+    matrices: int | None = None,
+) -> Scored | None:
+    """Decodes one test set, scores it and writes its files into `folder`; None on ranks other than 0."""
+    rows = data.rows(name)
+    source, target = data.source_tokenizer, data.target_tokenizer
+    attends = model.decoder.attention is not None
+    gold = attends and "alignment" in rows.column_names
+    batches = data.test_dataloader(name)
+    sentences = decode(model, batches, search, end=target.end, device=device, gold=gold)
+    if sentences is None:
+        return None
+    if len(sentences) != len(rows):
+        raise RuntimeError(f"test set {name}: {len(sentences)} sentences decoded, {len(rows)} in the set")
+    columns = {column: rows[column][:] for column in rows.column_names}
+    texts = [
+        text_of(sentence, line, search, source, target)
+        for sentence, line in zip(sentences, columns["source"], strict=True)
+    ]
+    scored = score(
+        sentences,
+        columns,
+        source_tokenizer=source,
+        target_tokenizer=target,
+        scorer=scorer,
+        search=search_settings,
+        attends=attends,
+        hypotheses=texts,
+    )
+    lengths = torch.tensor([len(sentence.source) for sentence in sentences])
+    unreachable = model.beyond_reach(lengths)
+    scored.result["unreachable"] = unreachable
+    if unreachable:
+        log.warning(
+            "test set %s: %d source positions beyond the scorer's reach have weight 0", name, unreachable
+        )
+    write(folder, scored, sentences, source, target, matrices)
+    return scored

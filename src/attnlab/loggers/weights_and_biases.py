@@ -1,0 +1,197 @@
+"""Weights & Biases: one run a cell and seed, grouped by cell, with BLEU against length on an axis of its own.
+
+Without a key the run is kept offline, in the run folder, with one warning; nothing ever asks a question.
+"""
+
+from __future__ import annotations
+
+import logging
+import netrc
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pytorch_lightning.loggers import Logger
+from pytorch_lightning.utilities.rank_zero import rank_zero_only
+
+from attnlab.errors import UserError
+from attnlab.loggers.base import Example, Facts, flat, scalars
+from attnlab.metrics.length import centre, label
+
+log = logging.getLogger(__name__)
+
+MODES = ("online", "offline", "disabled")
+
+
+def has_key() -> bool:
+    """Whether W&B would find a key without asking: WANDB_API_KEY, or the netrc entry of its host."""
+    if os.environ.get("WANDB_API_KEY"):
+        return True
+    host = urlsplit(os.environ.get("WANDB_BASE_URL", "https://api.wandb.ai")).hostname
+    names = [os.environ["NETRC"]] if "NETRC" in os.environ else ["~/.netrc", "~/_netrc"]
+    for name in names:
+        try:
+            if host and netrc.netrc(Path(name).expanduser()).authenticators(host):
+                return True
+        except (OSError, netrc.NetrcParseError):
+            continue
+    return False
+
+
+class WandbLogger(Logger):
+    """Writes a W&B run: curves, final scores, BLEU by length, attention heat maps.
+
+    The x-axis `length/source` holds a bucket's centre in words (`metrics.length.centre`: the open last bucket
+    5 words beyond its lower edge); `length/<set>/bleu` is drawn against it, so W&B overlays the curves of all
+    runs in one panel.
+
+    Args:
+        folder: the run folder; all that W&B writes lies in its `wandb/`.
+        facts: who the run is.
+        project, entity, group, job_type, name, tags: W&B's own; null takes group = cell, job_type = study
+            or `run`, name = `<cell> seed<k>`.
+        mode: online, offline or disabled; null is online where a key is found, offline elsewhere.
+        heatmaps: sentences drawn per test set.
+        heatmap_tokens: a sentence with more pieces on either side is not drawn.
+
+    Raises:
+        UserError: an unknown mode.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        facts: Facts,
+        project: str = "attnlab",
+        entity: str | None = None,
+        mode: str | None = None,
+        group: str | None = None,
+        job_type: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        heatmaps: int = 4,
+        heatmap_tokens: int = 60,
+    ):
+        super().__init__()
+        mode = mode or os.environ.get("WANDB_MODE") or None
+        if mode is not None and mode not in MODES:
+            raise UserError(f"logger.wandb.mode={mode}: must be one of {', '.join(MODES)}, or null")
+        self._mode, self.folder, self.facts = mode, Path(folder), facts
+        self.heatmaps, self.heatmap_tokens = heatmaps, heatmap_tokens
+        self._run: Any = None
+        self._settings = {
+            "project": project,
+            "entity": entity,
+            "group": group or facts.cell_id,
+            "job_type": job_type or facts.study or "run",
+            "name": name or f"{facts.cell_id} seed{facts.seed}",
+            "tags": list(tags),
+            "config": {**flat(facts.config), **facts.cell, "seed": facts.seed, "study": facts.study},
+        }
+
+    @property
+    def name(self) -> str:
+        """The project."""
+        return str(self._settings["project"])
+
+    @property
+    def version(self) -> str | None:
+        """W&B's id of the run, once it has begun."""
+        return self._run.id if self._run is not None else None
+
+    @rank_zero_only
+    def begin(self) -> Any:
+        """Starts the run at the first thing logged; later calls give the same run."""
+        if self._run is None:
+            import wandb
+
+            mode = self._mode
+            if mode is None:
+                mode = "online" if has_key() else "offline"
+                if mode == "offline":
+                    log.warning(
+                        "W&B: no key found, the run is kept offline under %s/wandb; `wandb sync` uploads it",
+                        self.folder,
+                    )
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._run = wandb.init(
+                dir=self.folder,
+                mode=mode,
+                reinit="create_new",  # cells that share a process must not share a run
+                save_code=False,
+                settings=wandb.Settings(
+                    silent=True, console="off", disable_git=True, root_dir=str(self.folder)
+                ),
+                **self._settings,
+            )
+            self._run.define_metric("trainer/step", hidden=True)
+            for pattern in ("train/*", "val/*"):
+                self._run.define_metric(pattern, step_metric="trainer/step")
+            self._run.define_metric("length/source", hidden=True)
+        return self._run
+
+    @rank_zero_only
+    def log_hyperparams(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing: the settings are the run's config from its first moment."""
+
+    @rank_zero_only
+    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
+        """A row of scalars; `trainer/step` is the number of finished updates."""
+        self.begin().log({**metrics, "trainer/step": step} if step is not None else dict(metrics))
+
+    @rank_zero_only
+    def log_evaluation(self, name: str, result: Mapping[str, Any], examples: Sequence[Example] = ()) -> None:
+        """A scored test set: summary, length curve and table, heat maps.
+
+        Args:
+            name: the test set's.
+            result: `test.<name>` of the record.
+            examples: sentences with their attention, in a fixed order.
+        """
+        import wandb
+
+        run = self.begin()
+        run.summary.update(scalars(name, result))
+        curve = f"length/{name}/bleu"
+        run.define_metric(curve, step_metric="length/source")
+        columns = ["bucket", "lo", "hi", "n", "bleu", "ci_low", "ci_high", "mark"]
+        for key, kind in (("by_source_length", "source"), ("by_reference_length", "reference")):
+            table = wandb.Table(columns=columns)
+            for bucket in result.get(key) or []:
+                low, high = bucket.get("ci") or (None, None)
+                row = [bucket["lo"], bucket["hi"], bucket["n"], bucket["bleu"], low, high, bucket.get("mark")]
+                table.add_data(label(bucket), *row)
+                if kind == "source" and bucket["bleu"] is not None:
+                    run.log({"length/source": centre(bucket), curve: bucket["bleu"]})
+            run.log({f"length/{name}/by_{kind}": table})
+        small = [
+            e for e in examples if max(len(e.source), len(e.hypothesis)) <= self.heatmap_tokens and e.source
+        ]
+        if small and self.heatmaps:
+            drawn = [self._draw(example) for example in small[: self.heatmaps]]
+            run.log({f"attention/{name}": drawn})
+
+    def _draw(self, example: Example) -> Any:
+        """A W&B image of one attention matrix with its tokens."""
+        import wandb
+        from matplotlib.figure import Figure
+
+        rows, columns = example.weights.shape
+        figure = Figure(figsize=(1.5 + 0.3 * columns, 1.5 + 0.3 * rows), layout="constrained")
+        axes = figure.subplots()
+        axes.imshow(example.weights, cmap="Greys", vmin=0, vmax=1, aspect="auto")
+        axes.set_xticks(range(columns), example.source, rotation=90)
+        axes.set_yticks(range(rows), example.hypothesis[:rows])
+        axes.xaxis.tick_top()
+        axes.set_xlabel("source")
+        axes.set_ylabel("hypothesis")
+        return wandb.Image(figure, caption=" ".join(example.hypothesis))
+
+    @rank_zero_only
+    def close(self, exit_code: int = 0) -> None:
+        """Finishes the run; W&B shows one with another exit code than 0 as failed."""
+        if self._run is not None:
+            self._run.finish(exit_code=exit_code)
+            self._run = None

@@ -1,0 +1,289 @@
+"""The training loop's own part: the objective, the validation metrics, the learning rate, what is logged.
+
+The objective is the summed cross-entropy of the global batch divided by the global batch's target tokens, the
+end mark counted, whatever the number of ranks. Validation sums over the set and the ranks before it divides.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytorch_lightning as pl
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from attnlab import ranks
+from attnlab.errors import UserError
+from attnlab.optim import Recipe
+
+if TYPE_CHECKING:
+    from attnlab.data import Batch
+
+log = logging.getLogger(__name__)
+
+
+def real(lengths: Tensor, steps: int) -> Tensor:
+    """Which positions of a padded [B,T] hold a token."""
+    return torch.arange(steps, device=lengths.device) < lengths[:, None]
+
+
+def summed_loss(model: Any, batch: Batch, label_smoothing: float = 0.0) -> Tensor:
+    """Cross-entropy in nats, summed over the batch's target tokens (end marks included).
+
+    Real positions are picked out before the vocabulary projection, so padding costs no logits and enters
+    neither the loss nor the smoothing. Smoothing: `(1 - a) * nll + a * mean over the vocabulary of -log p`.
+    """
+    steps = batch.target.shape[1]
+    kept = real(batch.target_lengths, steps)
+    readouts = model(batch.source, batch.source_lengths, batch.target).readouts[kept]
+    logits = model.logits(readouts).float()
+    return F.cross_entropy(logits, batch.target[kept], reduction="sum", label_smoothing=label_smoothing)
+
+
+def objective(loss: Tensor, sums: Tensor) -> Tensor:
+    """This rank's share, so that the mean that DDP takes over ranks is the loss per global target token.
+
+    Args:
+        loss: this rank's summed loss, with gradient.
+        sums: the global `[loss, tokens]` of the batch.
+    """
+    return loss * (ranks.world() / sums[1].to(loss.dtype))
+
+
+class Validation:
+    """`val/bleu`: a fixed sample of the validation set, decoded and scored with the final scorer's BLEU.
+
+    Args:
+        search: called as `search(model, source, lengths, end=id)`.
+        tokenizer: the target side's.
+        references: the raw target text of the whole set, in its order.
+        bleu: `(hypotheses, references) -> score` on the scale 0 to 100.
+        sentences: how many are decoded, spread evenly over the set; None is all of them.
+    """
+
+    def __init__(
+        self,
+        search: Callable[..., list[list[Any]]],
+        tokenizer: Any,
+        references: Sequence[str],
+        bleu: Callable[[list[str], list[str]], float],
+        sentences: int | None = None,
+    ):
+        n = len(references)
+        k = n if sentences is None else min(sentences, n)
+        self.sample = frozenset(i * n // k for i in range(k)) if k else frozenset()
+        self.total, self.references = n, references
+        self._search, self._tokenizer, self._bleu = search, tokenizer, bleu
+        self._hypotheses: list[tuple[int, str]] = []
+
+    def start(self) -> None:
+        """Forgets the hypotheses of the last validation."""
+        self._hypotheses = []
+
+    def add(self, model: Any, batch: Batch) -> None:
+        """Decodes the batch's rows that are in the sample."""
+        rows = [row for row, index in enumerate(batch.index.tolist()) if index in self.sample]
+        if not rows:
+            return
+        lengths = batch.source_lengths[rows]
+        source = batch.source[rows, : int(lengths.max())]
+        found = self._search(model, source, lengths, end=self._tokenizer.end)
+        for row, best in zip(rows, found, strict=True):
+            text = self._tokenizer.decode(best[0].tokens)
+            self._hypotheses.append((int(batch.index[row]), text))
+
+    def finish(self) -> float:
+        """BLEU over the ranks' hypotheses, each sentence once, in the set's order; the same on all ranks."""
+        found = dict(ranks.gathered(self._hypotheses))
+        order = sorted(found)
+        return self._bleu([found[i] for i in order], [self.references[i] for i in order])
+
+
+class TranslationModule(pl.LightningModule):
+    """Trains a `Seq2Seq` by a `Recipe`, and validates it.
+
+    Args:
+        model: the network.
+        recipe: optimiser, schedule and label smoothing.
+        validation: how `val/bleu` is computed; None leaves it out.
+        config: the run's plain settings, kept in each checkpoint; containers and scalars only.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        recipe: Recipe,
+        validation: Validation | None = None,
+        config: Mapping[str, Any] | None = None,
+    ):
+        super().__init__()
+        self.model, self.recipe, self.validation = model, recipe, validation
+        self.config = dict(config or {})
+        self.validations = 0
+        """Validations finished, the sanity pass not counted."""
+        self.bleus: list[float] = []
+        self.last: dict[str, float] = {}
+        """The metrics of the last validation, and how many sentences `val/bleu` is over."""
+        self.shown: dict[str, float] = {}
+        """The numbers last logged, for the progress bar: reading them never waits for the device."""
+        self.trained_tokens, self.trained_seconds = 0.0, 0.0
+        self._window: Tensor | None = None
+        self._since: float | None = None
+        self._validated: Tensor | None = None
+
+    # --- training -------------------------------------------------------------------------------------------
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        """The recipe's optimiser; the rate is set by `_set_rate`, not by a torch scheduler."""
+        return self.recipe.optimizer(p for p in self.parameters() if p.requires_grad)
+
+    def on_train_epoch_start(self) -> None:
+        """Brings the learning rate up to date."""
+        self._set_rate()
+
+    def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
+        """Starts the clock again after a validation."""
+        if self._since is None:
+            self._since = time.perf_counter()
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """The objective of one batch; its sums stay on the device until they are logged."""
+        loss = summed_loss(self.model, batch, self.recipe.label_smoothing)
+        kind = ranks.exact(loss.device)
+        sums = ranks.total(torch.stack([loss.detach().to(kind), batch.target_lengths.sum().to(kind)]))
+        self._window = sums if self._window is None else self._window + sums
+        return objective(loss, sums)
+
+    def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
+        """Logs every `log_every_n_steps` updates."""
+        if self.global_step % max(1, self.trainer.log_every_n_steps or 1) == 0:
+            self.flush()
+
+    def on_train_end(self) -> None:
+        """Logs what is left; says so when every validation BLEU was 0."""
+        self.flush()
+        if self.bleus and max(self.bleus) == 0:
+            self._warn_zero()
+
+    def flush(self) -> None:
+        """Reads loss and tokens off the device and logs them. One wait for the device, however many updates.
+
+        Raises:
+            UserError: the loss is not finite.
+        """
+        if self._window is None:
+            return
+        loss, tokens = self._window.tolist()
+        self._window = None
+        seconds = time.perf_counter() - self._since if self._since is not None else 0.0
+        self._since = time.perf_counter()
+        if not math.isfinite(loss):
+            raise UserError(
+                f"training diverged: train/loss is {loss} by update {self.global_step}; "
+                "lower optim.lr or trainer.gradient_clip_val"
+            )
+        self.trained_tokens += tokens
+        self.trained_seconds += seconds
+        self._emit(
+            {
+                "train/loss": loss / tokens,
+                "train/tokens_per_s": tokens / seconds if seconds else 0.0,
+                "train/lr": self.recipe.rate(self.current_epoch, self.validations),
+            }
+        )
+
+    # --- validation -----------------------------------------------------------------------------------------
+
+    def on_validation_epoch_start(self) -> None:
+        """Closes the training window, so that the time spent here is not counted as training."""
+        self.flush()
+        self._since = None
+        self._validated = None
+        if self.validation is not None:
+            self.validation.start()
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        """Adds the batch's loss (never smoothed) and the hypotheses of its sampled sentences."""
+        loss = summed_loss(self.model, batch)
+        kind = ranks.exact(loss.device)
+        sums = torch.stack([loss.to(kind), batch.target_lengths.sum().to(kind)])
+        self._validated = sums if self._validated is None else self._validated + sums
+        if self.validation is not None and not self._sanity:
+            self.validation.add(self.model, batch)
+
+    def on_validation_epoch_end(self) -> None:
+        """Turns the sums into `val/loss` (nats per token; exp is the perplexity) and `val/bleu`."""
+        if self._sanity:
+            return
+        sums = self._validated
+        if sums is None:  # this rank had no sentence; the others wait in the same reduction
+            sums = torch.zeros(2, device=self.device, dtype=ranks.exact(self.device))
+        loss, tokens = ranks.total(sums).tolist()
+        metrics = {"val/loss": loss / tokens if tokens else math.nan}
+        if self.validation is not None:
+            metrics["val/bleu"] = self.validation.finish()
+            self.bleus.append(metrics["val/bleu"])
+            if len(self.bleus) == 3 and max(self.bleus) == 0:
+                self._warn_zero()
+        self.validations += 1
+        self.last = {
+            **metrics,
+            "sentences": len(self.validation.sample) if self.validation is not None else 0,
+        }
+        # float32 is Lightning's type for what callbacks watch; the logged number keeps its precision
+        self.log_dict({k: torch.tensor(v, dtype=torch.float32) for k, v in metrics.items()}, logger=False)
+        self._emit(metrics)
+        if self.recipe.schedule is not None:
+            self.recipe.schedule.observe(metrics)
+        if not self.trainer.validating or self.trainer.state.fn == "fit":
+            self._set_rate()
+
+    @property
+    def _sanity(self) -> bool:
+        return bool(self.trainer.sanity_checking)
+
+    # --- shared ---------------------------------------------------------------------------------------------
+
+    def _set_rate(self) -> None:
+        rate = self.recipe.rate(self.current_epoch, self.validations)
+        for optimizer in self.trainer.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+
+    def _emit(self, metrics: Mapping[str, float]) -> None:
+        """One row for every logger, on rank 0, at the count of finished updates."""
+        self.shown.update(metrics)
+        if self.trainer.is_global_zero:
+            for logger in self.trainer.loggers:
+                logger.log_metrics({**metrics, "epoch": self.current_epoch}, step=self.global_step)
+
+    def _warn_zero(self) -> None:
+        if self.trainer.is_global_zero:
+            log.warning(
+                "val/bleu was 0 in all %d validations so far: the model translates nothing yet, or "
+                "hypotheses and references do not fit together; callbacks.monitor=val/loss still tells models apart",
+                len(self.bleus),
+            )
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Adds plain numbers and containers only, so that `torch.load(weights_only=True)` reads the file."""
+        schedule = self.recipe.schedule
+        checkpoint["attnlab"] = {
+            "config": self.config,
+            "validations": self.validations,
+            "bleus": list(self.bleus),
+            "val": dict(self.last),
+            "schedule": schedule.state() if schedule is not None else {},
+        }
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Takes up the counts; `config` stays the one this run was given."""
+        kept = checkpoint["attnlab"]
+        self.validations, self.bleus = int(kept["validations"]), list(kept["bleus"])
+        if self.recipe.schedule is not None:
+            self.recipe.schedule.load(kept["schedule"])
