@@ -6,7 +6,6 @@ that would be the whole sweep.
 """
 
 import os
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -37,12 +36,12 @@ class CellFailed(CompactHydraException):
     """A cell's own process ended badly; Hydra prints the message alone."""
 
 
-def _run(config: DictConfig, folder: Path, command: str) -> dict[str, Any]:
+def _run(config: DictConfig, folder: Path) -> dict[str, Any]:
     """Train one cell in this process."""
     from attnlab.run import run_cell  # imports torch: not before the configuration is known to be good
 
     with state.locked(folder):
-        return run_cell(compose.cell_dict(config, command), folder)
+        return run_cell(compose.cell_dict(config), folder)
 
 
 def _validation_bleu(record: dict[str, Any] | None) -> float | None:
@@ -64,7 +63,7 @@ def _task(_: DictConfig) -> float | None:
             raise CellFailed(f"the cell in {folder} ended with {done.returncode}; see its {state.LOG}")
         return _validation_bleu(state.finished(folder))
     try:
-        return _validation_bleu(_run(config, folder, shlex.join(["attnlab", "train", *sys.argv[1:]])))
+        return _validation_bleu(_run(config, folder))
     except UserError as error:
         print(f"attnlab: {error}", file=sys.stderr)
         raise SystemExit(2) from None
@@ -78,6 +77,9 @@ def main() -> None:
         command()
     except BrokenPipeError:  # `attnlab train --help | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        print("attnlab: interrupted", file=sys.stderr)
+        raise SystemExit(130) from None
     except SystemExit as end:
         if end.code == 1 and not HydraConfig.initialized():  # Hydra could not compose
             _name_the_options()
@@ -122,14 +124,13 @@ def train(overrides: Sequence[str] = ()) -> dict[str, Any]:
         UserError: the configuration is refused, or its folder holds a finished run.
         hydra.errors.HydraException: an override names nothing.
     """
-    asked = list(overrides)
     with _composing() as loader:
-        config = hydra.compose("config", overrides=asked, return_hydra_config=True)
+        config = hydra.compose("config", overrides=list(overrides), return_hydra_config=True)
         check(config, compose.defaults(loader, config))
     folder = compose.run_folder(config)
     if not config.rerun:
         state.refuse_finished(folder)
-    return _run(config, folder, shlex.join(["attnlab", "train", *asked]))
+    return _run(config, folder)
 
 
 class _Train(ModuleType):

@@ -3,6 +3,7 @@
 import difflib
 import os
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,8 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from attnlab.sweep import identity
 
-# What belongs to the sweep and not to one of its cells.
-_OF_THE_SWEEP = re.compile(r"^[+~]*hydra([./])(launcher|sweeper|mode|sweep|run)\b")
+# What belongs to the sweep, or to the place of one run, and not to what a cell is.
+_OF_THE_SWEEP = re.compile(r"^[+~]*hydra[./](launcher|sweeper|mode|sweep|run|job_logging|output_subdir)\b")
 
 
 def conf_dir() -> Path:
@@ -92,25 +93,31 @@ def run_folder(config: DictConfig) -> Path:
     return Path(os.path.normpath(str(config.hydra.run.dir)))
 
 
-def cell_arguments(config: DictConfig, folder: Path) -> list[str]:
-    """Arguments of `python -m attnlab.train` that train one cell of a sweep as a run of its own."""
-    arguments = ["--config-name", str(config.hydra.job.config_name)]
+def arguments(config: DictConfig) -> list[str]:
+    """Arguments of `attnlab train` that compose one cell's configuration again."""
+    name = str(config.hydra.job.config_name)
+    arguments = [] if name == "config" else ["--config-name", name]
     for source in config.hydra.runtime.config_sources:
         if source.provider == "command-line":
             arguments += ["--config-dir", source.path]
         elif source.provider == "main" and Path(source.path) != conf_dir():
             arguments += ["--config-path", source.path]
     kept = [item for item in config.hydra.overrides.hydra if not _OF_THE_SWEEP.match(item)]
+    return [*arguments, *config.hydra.overrides.task, *kept]
+
+
+def cell_arguments(config: DictConfig, folder: Path) -> list[str]:
+    """The same for one cell of a sweep, as a run of its own in `folder`."""
     quoted = str(folder.resolve()).replace("'", "\\'")
-    return [*arguments, *config.hydra.overrides.task, *kept, "hydra.mode=RUN", f"hydra.run.dir='{quoted}'"]
+    return [*arguments(config), "hydra.mode=RUN", f"hydra.run.dir='{quoted}'"]
 
 
-def cell_dict(config: DictConfig, command: str) -> dict[str, Any]:
+def cell_dict(config: DictConfig) -> dict[str, Any]:
     """What `run_cell` takes: plain, resolved containers with the cell's names and how it was asked for."""
     return {
         **identity.plain(config),
         "cell": identity.cell(config),
         "cell_id": identity.cell_name(config),
         "overrides": OmegaConf.to_container(config.hydra.overrides.task),
-        "command": command,
+        "command": shlex.join(["attnlab", "train", *arguments(config)]),
     }

@@ -26,7 +26,7 @@ class Plan:
     def lines(self) -> list[str]:
         """The plan in words: what is left out and why, then the count."""
         left_out = [
-            *(f"same cell: {line}" for line in self.repeated),
+            *(f"repeated: {line}" for line in self.repeated),
             *(f"done: {line}" for line in self.finished),
         ]
         total = len(self.jobs) + len(self.finished)
@@ -77,7 +77,7 @@ def make(loader: ConfigLoader, master: DictConfig, jobs: Sequence[Sequence[str]]
             plan.faults.append(f"{_reason(error, loader, master, overrides)} [{line}]")
             continue
         if folder in seen:
-            plan.repeated.append(f"{line} is {seen[folder]}: they differ in nothing that has an effect")
+            plan.repeated.append(f"{line} trains as {seen[folder]} does")
         else:
             seen[folder] = line
             if not config.rerun and state.finished(folder) is not None:

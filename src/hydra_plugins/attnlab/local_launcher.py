@@ -77,5 +77,5 @@ def _tail(log: Path) -> str:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return "    (no log)"
-    kept = [line for line in lines if line.strip()][-_LAST_LINES:]
+    kept = [line for line in lines if line.strip() and "HYDRA_FULL_ERROR" not in line][-_LAST_LINES:]
     return "\n".join(f"    {line}" for line in kept)

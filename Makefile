@@ -1,0 +1,35 @@
+# Needs Python 3.11 or later, git and make. On a machine without a GPU, pip can be told where the small build of
+# PyTorch is: PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu make demo
+VENV ?= .venv
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install
+
+.PHONY: demo test lint setup
+
+demo: $(VENV)/.installed  ## a small grid on the generated language, its table and figure
+	PATH="$(abspath $(BIN)):$$PATH" bash experiments/demo/run.sh
+
+test: lint  ## everything that CI asks for
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+setup: $(VENV)/.installed-dev
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "attnlab needs Python 3.11 or later, and found none;" \
+		"name one with make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
