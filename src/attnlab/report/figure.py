@@ -5,6 +5,7 @@ Numbers and bytes come from the records alone: no dates, no random identifiers, 
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,14 @@ NAME = "by_source_length"
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "*", "h")
 _LINES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
-_BASELINE = {"color": "black", "linestyle": (0, (4, 2)), "linewidth": 2.4, "marker": "X", "markersize": 7}
+_BASELINE = {
+    "color": "black",
+    "linestyle": (0, (4, 2)),
+    "linewidth": 2.4,
+    "marker": "X",
+    "markersize": 7,
+    "zorder": 3,
+}
 
 
 def curve_csv(comparison: Comparison) -> str:
@@ -65,13 +73,10 @@ def draw(comparison: Comparison, paths: Sequence[Path]) -> None:
         drawn = [_line(axes, row, look) for row, look in zip(rows, looks, strict=True)]
         _describe(axes, rows, comparison)
         entries = sorted(zip(rows, drawn, strict=True), key=lambda pair: -_last(pair[0]))
-        shown = comparison.varying or AXES
+        shown, seeds = comparison.varying or AXES, {len(row.runs) for row in rows}
         box = axes.legend(
             [line for _, line in entries],
-            [
-                row.name(shown) + (f" ({len(row.runs)} seeds)" if len(row.runs) > 1 else "")
-                for row, _ in entries
-            ],
+            [_entry(row, shown, seeds) for row, _ in entries],
             loc="upper left",
             bbox_to_anchor=(1.01, 1.0),
             frameon=False,
@@ -118,6 +123,12 @@ def styles(rows: Sequence[Row], varying: Sequence[str]) -> list[dict[str, Any]]:
     return looks
 
 
+def _entry(row: Row, axes: Sequence[str], seeds: set[int]) -> str:
+    """A line of the legend, broken where it would leave no room for the axes."""
+    text = row.name(axes) + (f" (seeds: {len(row.runs)})" if len(seeds) > 1 else "")
+    return "\n".join(textwrap.wrap(text, 44, break_on_hyphens=False)[:6])
+
+
 def _line(axes: Any, row: Row, look: dict[str, Any]) -> Any:
     """One line with gaps where there is no score, and bars of one deviation where there are several seeds."""
     width = _open_width(row)
@@ -141,7 +152,8 @@ def _describe(axes: Any, rows: Sequence[Row], comparison: Comparison) -> None:
             name = label(bucket).replace("<=", "≤")
             ticks.setdefault(centre(bucket, _open_width(row)), f"{name}\nn={bucket['n']}{weak}")
     axes.set_xticks(list(ticks), list(ticks.values()))
-    axes.set_xlabel("source words (n: sentences in the bucket)")
+    few = "; * too few to rely on" if any("*" in text for text in ticks.values()) else ""
+    axes.set_xlabel(f"source words (n: sentences in the bucket{few})")
     axes.set_ylabel("BLEU")
     axes.grid(axis="y", color="0.88", linewidth=0.7)
     axes.set_axisbelow(True)

@@ -6,9 +6,9 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from itertools import chain
 from typing import Any, NamedTuple
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -67,6 +67,7 @@ _COSTS: list[tuple[str, str, Pick, Callable[[float], str]]] = [
     ),
 ]
 _BLEU = _path("bleu", "score")
+_GAP = 2  # between columns
 
 
 def short(value: float) -> str:
@@ -77,22 +78,23 @@ def short(value: float) -> str:
     return f"{value:.0f}"
 
 
-def columns(comparison: Comparison) -> tuple[list[Column], list[Column]]:
-    """The columns that say which cell a row is, and those with its numbers. Empty columns are left out."""
+def columns(comparison: Comparison) -> tuple[list[Column], list[list[Column]]]:
+    """The columns that name the cells, and three groups of numbers: scores, BLEU by length, cost.
+
+    A score that no row has is left out.
+    """
     rows = comparison.rows
     cell = [Column(axis, [row.cell[axis] or "none" for row in rows], False) for axis in comparison.varying]
     if any(row.settings for row in rows):
         cell.append(Column("other settings", [row.settings for row in rows], False))
     if not cell:
         cell = [Column("cell", [row.cell_id for row in rows], False)]
-    numbers = [
+    scores = [
         Column("seeds", [_seeds(row) for row in rows], False),
         Column("BLEU", [_bleu(row) for row in rows]),
+        *_present(rows, _SCORES),
     ]
-    numbers += _present(rows, _SCORES)
-    numbers += _by_length(comparison)
-    numbers += _present(rows, _COSTS)
-    return cell, numbers
+    return cell, [scores, _by_length(comparison), _present(rows, _COSTS)]
 
 
 def heading(comparison: Comparison) -> list[str]:
@@ -123,10 +125,15 @@ def to_console(comparison: Comparison, console: Console) -> None:
     """Prints the table, cut into parts that fit the terminal; whole and in plain lines without one."""
     for line in heading(comparison):
         console.print(Text(line), soft_wrap=True)
-    cell, numbers = columns(comparison)
-    for part in _parts(cell, numbers, console.width) if console.is_terminal else [cell + numbers]:
+    cell, groups = columns(comparison)
+    parts = (
+        _parts(cell, groups, console.width)
+        if console.is_terminal
+        else [[*cell, *chain.from_iterable(groups)]]
+    )
+    for part in parts:
         if console.is_terminal:
-            table = Table(box=SIMPLE_HEAD, pad_edge=False)
+            table = Table(box=None, padding=(0, _GAP, 0, 0))
             for column in part:
                 table.add_column(Text(column.title), justify="right" if column.numeric else "left")
             for cells in zip(*(column.cells for column in part), strict=True):
@@ -141,8 +148,8 @@ def to_console(comparison: Comparison, console: Console) -> None:
 
 def to_markdown(comparison: Comparison, notes: Sequence[str] = ()) -> str:
     """The whole table as GitHub Markdown, with its heading, legend and notes."""
-    cell, numbers = columns(comparison)
-    every = cell + numbers
+    cell, groups = columns(comparison)
+    every = [*cell, *chain.from_iterable(groups)]
     lines = [f"{_escape(line)}  " for line in heading(comparison)] + [""]
     lines.append("| " + " | ".join(_escape(column.title) for column in every) + " |")
     lines.append("|" + "|".join(" ---: " if column.numeric else " --- " for column in every) + "|")
@@ -173,7 +180,7 @@ def to_csv(comparison: Comparison) -> str:
         for _, name, pick, _ in _SCORES + _COSTS:
             line |= _csv_spread(name, row.spread(pick))
         for bucket, spread in row.buckets("by_source_length"):
-            line |= _csv_spread(f"bleu {label(bucket)}", spread)
+            line |= _csv_spread(f"bleu_{label(bucket)}", spread)
         lines.append(line)
     return csv_text(lines)
 
@@ -189,7 +196,7 @@ def csv_text(lines: Sequence[dict[str, Any]]) -> str:
 
 
 def _csv_spread(name: str, spread: Spread) -> dict[str, float | None]:
-    return {name: spread.mean, f"{name} sd": spread.deviation}
+    return {name: spread.mean, f"{name}_sd": spread.deviation}
 
 
 def _present(
@@ -247,19 +254,22 @@ def _width(column: Column) -> int:
     return max(Text(cell).cell_len for cell in [column.title, *column.cells])
 
 
-def _parts(cell: list[Column], numbers: list[Column], width: int) -> list[list[Column]]:
-    """Cuts the numbers into parts that fit the width, each beside the columns that name the cells."""
-    room = width - sum(_width(column) + 2 for column in cell)
+def _parts(cell: list[Column], groups: Sequence[list[Column]], width: int) -> list[list[Column]]:
+    """Cuts the numbers into parts that fit the width, groups whole where possible, each beside the cells."""
+
+    def needed(columns: Sequence[Column]) -> int:
+        return sum(_width(column) + _GAP for column in columns)
+
+    room = width - needed(cell)
     parts: list[list[Column]] = [[]]
-    left = room
-    for column in numbers:
-        needed = _width(column) + 2
-        if needed > left and parts[-1]:
+    for group in groups:
+        if parts[-1] and needed([*parts[-1], *group]) > room:
             parts.append([])
-            left = room
-        parts[-1].append(column)
-        left -= needed
-    return [cell + part for part in parts]
+        for column in group:
+            if parts[-1] and needed([*parts[-1], column]) > room:
+                parts.append([])
+            parts[-1].append(column)
+    return [cell + part for part in parts if part]
 
 
 def _plain(part: Sequence[Column]) -> list[str]:
@@ -269,7 +279,7 @@ def _plain(part: Sequence[Column]) -> list[str]:
         for column, text in zip(part, cells, strict=True):
             space = " " * (_width(column) - Text(text).cell_len)
             padded.append(space + text if column.numeric else text + space)
-        lines.append("  ".join(padded).rstrip())
+        lines.append((" " * _GAP).join(padded).rstrip())
     return lines
 
 
