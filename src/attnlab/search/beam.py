@@ -44,11 +44,11 @@ class Search:
     def __init__(
         self,
         beam_size: int = 5,
-        length_penalty: float | Penalty = 1.0,
+        length_penalty: float | int | Penalty = 1.0,
         n_best: int = 1,
         min_length: int = 0,
         max_length: int = 500,
-        max_length_factor: float = 2.0,
+        max_length_factor: float | int = 2.0,
         max_length_offset: int = 10,
         replace_unknown: bool = False,
     ) -> None:

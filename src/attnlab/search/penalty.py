@@ -15,7 +15,7 @@ class Gnmt:
         alpha: 0 gives plain sums; 0.6 and n = 5 give 1.3587.
     """
 
-    def __init__(self, alpha: float) -> None:
+    def __init__(self, alpha: float | int) -> None:
         if alpha < 0:
             raise UserError(f"search.length_penalty is {alpha}: give 0 (plain sums) or a positive alpha")
         self.alpha = alpha
@@ -33,6 +33,6 @@ class Average:
         return float(n)
 
 
-def as_penalty(given: float | Penalty) -> Penalty:
+def as_penalty(given: float | int | Penalty) -> Penalty:
     """A number is GNMT's alpha, anything else is taken as it is."""
     return given if callable(given) else Gnmt(given)

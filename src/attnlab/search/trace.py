@@ -102,7 +102,7 @@ class Trace:
 
         return [[one(b, j) for j in range(n_best)] for b in range(sentences)]
 
-    def _all(self, name: str, fill: float) -> np.ndarray:
+    def _all(self, name: str, fill: float | int) -> np.ndarray:
         """One field over all steps and sentences [T, B, k], `fill` where a sentence had left."""
         parts = []
         for rows, steps in self._parts:

@@ -1,0 +1,66 @@
+"""The best continuations, against a sort of all of them."""
+
+import inspect
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attnlab.search import Search
+from attnlab.search.candidates import candidates, largest
+
+CONF = Path(__file__).parents[2] / "conf" / "search"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 3000), st.integers(1, 12))
+def test_the_largest_are_those_that_topk_finds(seed, size, k):
+    torch.manual_seed(seed)
+    x = torch.randperm(3 * size)[: 2 * size].reshape(2, 1, size).float()
+    values, places = largest(x, min(k, size))
+    right = x.topk(min(k, size))
+    assert torch.equal(values, right.values) and torch.equal(places, right.indices)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    size=st.sampled_from([4, 7, 40, 2000]),
+    queries=st.integers(1, 4),
+    count=st.integers(1, 9),
+    banned=st.sampled_from([(), (0,), (0, 1), (2, 0, 1)]),
+)
+def test_candidates_are_the_best_of_all_continuations(seed, size, queries, count, banned):
+    torch.manual_seed(seed)
+    logits, total = 5 * torch.randn(2, queries, size, dtype=torch.float64), -torch.rand(2, queries).double()
+    total[0, -1] = -torch.inf
+    scores = total.unsqueeze(-1) + logits.log_softmax(-1)
+    scores[..., list(banned)] = -torch.inf
+    score, slot, token = candidates(logits.clone(), total, count, banned)
+
+    assert score.shape == slot.shape == token.shape == (2, count)
+    for b in range(2):
+        every = sorted(scores[b].flatten().tolist(), reverse=True)[:count]
+        every += [-torch.inf] * (count - len(every))
+        assert score[b].tolist() == pytest.approx(every)
+        real = score[b] > -torch.inf
+        torch.testing.assert_close(scores[b, slot[b, real], token[b, real]], score[b, real])
+        pairs = list(zip(slot[b, real].tolist(), token[b, real].tolist(), strict=True))
+        assert len(set(pairs)) == len(pairs)
+
+
+@pytest.mark.parametrize("name", ["greedy", "beam"])
+def test_every_option_of_search_is_listed_in_its_file(name):
+    listed = yaml.safe_load((CONF / f"{name}.yaml").read_text())
+    assert listed.pop("_target_") == "attnlab.search.Search"
+    assert list(listed) == list(inspect.signature(Search).parameters)
+    assert Search(**listed).beam_size == {"greedy": 1, "beam": 5}[name]
+
+
+def test_the_beam_file_holds_the_defaults_of_the_constructor():
+    listed = yaml.safe_load((CONF / "beam.yaml").read_text())
+    for name, parameter in inspect.signature(Search).parameters.items():
+        assert listed[name] == parameter.default
