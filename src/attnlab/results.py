@@ -25,7 +25,7 @@ EVALUATIONS = "evaluations"
 
 Record = dict[str, Any]
 
-_BASE = {
+_BASE: dict[str, Any] = {
     "schema": {},
     "status": {},
     "ended": {},
@@ -40,7 +40,7 @@ _BASE = {
     "versions": {},
     "machine": {"cpu": {}, "memory": {}, "device": {}, "count": {}},
 }
-_TEST = {
+_TEST: dict[str, Any] = {
     "search": {},
     "bleu": {"score": {}, "signature": {}},
     "chrf": {},
@@ -55,7 +55,14 @@ _TEST = {
     "alignment": {},
     "attention": {},
 }
-_DATA = {"languages": {}, "licence": {}, "source": {}, "revision": {}, "fingerprints": {}, "splits": {}}
+_DATA: dict[str, Any] = {
+    "languages": {},
+    "licence": {},
+    "source": {},
+    "revision": {},
+    "fingerprints": {},
+    "splits": {},
+}
 REQUIRED: dict[str, dict[str, Any]] = {
     DONE: {
         **_BASE,

@@ -126,7 +126,7 @@ def corpus_chrf(hypotheses: Sequence[str], references: Sequence[str], **options:
 
 
 def corpus_ter(hypotheses: Sequence[str], references: Sequence[str], **options: Any) -> dict[str, Any]:
-    """Corpus TER (Snover 2006; lower is better) as `{score, signature}`; options of `sacrebleu.metrics.TER`."""
+    """Corpus TER (Snover 2006; lower is better) as `{score, signature}`; options of sacrebleu's TER."""
     return _corpus_score("ter", TER, hypotheses, references, options)
 
 

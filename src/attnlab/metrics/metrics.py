@@ -41,7 +41,7 @@ class Metrics:
         self.bleu = Bleu(**dict(bleu))
         self.chrf = None if chrf is None else dict(chrf)
         self.ter = None if ter is None else dict(ter)
-        self.bootstrap = {
+        self.bootstrap: dict[str, Any] = {
             "samples": int(bootstrap["samples"]),
             "level": float(bootstrap["level"]),
             "seed": int(bootstrap["seed"]),
@@ -106,13 +106,14 @@ class Metrics:
         table = []
         for bucket in buckets([words(line) for line in lines], self.length_edges):
             members = statistics[bucket["members"]]
-            score = interval = None
+            score = interval = mark = None
             if not len(members):
                 mark = "empty"
             elif self.bleu.too_short(members):
                 mark = "too_short"
             else:
-                mark = "few" if len(members) < self.min_bucket else None
+                if len(members) < self.min_bucket:
+                    mark = "few"
                 score = self.bleu.from_statistics(members.sum(0))
                 interval = self.bleu.interval(members, **self.bootstrap)
             table.append(

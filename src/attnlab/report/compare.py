@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
@@ -39,7 +40,7 @@ class Run(NamedTuple):
         return seed_label(self.record)
 
 
-@dataclass
+@dataclass(eq=False)
 class Row:
     """One cell: its finished runs, one a seed, and the seeds that gave no score."""
 
@@ -54,7 +55,7 @@ class Row:
     @property
     def attends(self) -> bool:
         """Whether the cell has attention; a cell without records its scorer as null."""
-        return self.cell["scorer"] not in (None, "none")
+        return results.attends({"cell": self.cell})
 
     def name(self, axes: Sequence[str] = AXES) -> str:
         """The options of some axes (and what else differs) in words, `none` left out."""
@@ -71,9 +72,7 @@ class Row:
     def buckets(self, name: str) -> list[tuple[Record, Spread]]:
         """Each length bucket (of the first seed: they share the test set) and its BLEU over seeds."""
         first = self.runs[0].test[name] if self.runs else []
-        return [
-            (bucket, self.spread(lambda run, k=k: _bucket(run, name, k))) for k, bucket in enumerate(first)
-        ]
+        return [(bucket, self.spread(partial(_bucket, name, k))) for k, bucket in enumerate(first)]
 
 
 @dataclass
@@ -179,9 +178,9 @@ def seed_label(record: Record) -> str:
     return label
 
 
-def seed_order(label: str) -> list[tuple[int, str]]:
-    """Sorts 2 before 10."""
-    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"(\d+)", label)]
+def natural(text: str) -> list[tuple[int, str]]:
+    """A sorting key that puts 2 before 10."""
+    return [(int(part) if part.isdecimal() else -1, part) for part in re.split(r"(\d+)", text)]
 
 
 def _tests(folder: Path, record: Record, notes: list[str]) -> list[tuple[str, Record, Record]]:
@@ -219,7 +218,7 @@ def _rows(runs: Sequence[Run], notes: list[str]) -> list[Row]:
         seeds[run.seed] = run
     rows = []
     for seeds in cells.values():
-        ordered = [seeds[label] for label in sorted(seeds, key=seed_order)]
+        ordered = [seeds[label] for label in sorted(seeds, key=natural)]
         rows.append(_row(ordered[0].record, ordered))
     return rows
 
@@ -241,19 +240,19 @@ def _add_failed(comparison: Comparison, failed: Sequence[Record]) -> None:
             comparison.rows.append(rows[cell_id])
         row, seed = rows[cell_id], seed_label(record)
         if seed not in row.failed and seed not in {run.seed for run in row.runs}:
-            row.failed = sorted([*row.failed, seed], key=seed_order)
+            row.failed = sorted([*row.failed, seed], key=natural)
 
 
 def _add_missing(comparison: Comparison) -> None:
     every = {seed for row in comparison.rows for seed in [*(run.seed for run in row.runs), *row.failed]}
     for row in comparison.rows:
-        row.missing = sorted(every - {run.seed for run in row.runs} - set(row.failed), key=seed_order)
+        row.missing = sorted(every - {run.seed for run in row.runs} - set(row.failed), key=natural)
 
 
 def _order(row: Row) -> tuple[Any, ...]:
     """The cells without attention first, as the baseline; then by encoder, order, window, scorer."""
     names = [str(row.cell[axis]) for axis in ("encoder", "decoder", "window", "scorer")]
-    return (row.attends, *names, row.settings, row.cell_id)
+    return (row.attends, *names, natural(row.settings), row.cell_id)
 
 
 def _main_first(comparison: Comparison) -> tuple[Any, ...]:
@@ -274,7 +273,7 @@ def _name_comparisons(comparisons: Sequence[Comparison]) -> list[str]:
     }
     differing = [kind for kind, pick in kinds.items() if len({pick(one) for one in comparisons}) > 1]
     shared = set.intersection(*(set(one.signature.split("|")) for one in comparisons))
-    used = set()
+    used: set[str] = set()
     for one in comparisons[1:]:
         parts = [kinds[kind](one) for kind in differing if kind != "BLEU signature"]
         parts += [part for part in one.signature.split("|") if part not in shared]
@@ -289,7 +288,7 @@ def _name_comparisons(comparisons: Sequence[Comparison]) -> list[str]:
     ]
 
 
-def _bucket(run: Run, name: str, index: int) -> float | None:
+def _bucket(name: str, index: int, run: Run) -> float | None:
     table = run.test[name]
     return table[index]["bleu"] if index < len(table) else None
 

@@ -59,7 +59,9 @@ def draw(comparison: Comparison, paths: Sequence[Path]) -> None:
 
     rows = [row for row in comparison.rows if row.runs]
     looks = styles(rows, comparison.varying)
-    settings = {
+    shown, seeds = comparison.varying or AXES, {len(row.runs) for row in rows}
+    rows_of_legend = sum(_entry(row, shown, seeds).count("\n") + 1 for row in rows)
+    settings: Any = {
         "svg.hashsalt": "attnlab",
         "font.family": "DejaVu Sans",
         "font.size": 9,
@@ -67,13 +69,12 @@ def draw(comparison: Comparison, paths: Sequence[Path]) -> None:
         "axes.spines.right": False,
     }
     with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(8.2, max(3.6, 0.26 * len(rows) + 1.2)), layout="constrained")
+        figure = Figure(figsize=(8.2, max(3.6, 0.26 * rows_of_legend + 1.2)), layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         drawn = [_line(axes, row, look) for row, look in zip(rows, looks, strict=True)]
         _describe(axes, rows, comparison)
         entries = sorted(zip(rows, drawn, strict=True), key=lambda pair: -_last(pair[0]))
-        shown, seeds = comparison.varying or AXES, {len(row.runs) for row in rows}
         box = axes.legend(
             [line for _, line in entries],
             [_entry(row, shown, seeds) for row, _ in entries],
