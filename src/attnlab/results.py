@@ -17,85 +17,18 @@ from typing import Any, NamedTuple
 
 from attnlab.errors import UserError
 from attnlab.provenance import code_state, machine, versions
+from attnlab.schema import DONE, FAILED, REQUIRED, SCHEMA, check
 
-SCHEMA = 1
-DONE, FAILED = "done", "failed"
+__all__ = [
+    "DONE", "EVALUATIONS", "FAILED", "FILES", "REQUIRED", "SCHEMA",
+    "Found", "Record", "attends", "build", "build_evaluation", "check", "code_state", "evaluations", "find",
+    "machine", "plain", "read", "versions", "write", "write_evaluation", "write_json",
+]  # fmt: skip
+
 FILES = {DONE: "result.json", FAILED: "failed.json"}
 EVALUATIONS = "evaluations"
 
 Record = dict[str, Any]
-
-_BASE: dict[str, Any] = {
-    "schema": {},
-    "status": {},
-    "ended": {},
-    "cell": {"encoder": {}, "scorer": {}, "decoder": {}, "window": {}},
-    "factors": {},
-    "cell_id": {},
-    "seed": {},
-    "overrides": {},
-    "command": {},
-    "config": {},
-    "code": {"commit": {}, "dirty": {}},
-    "versions": {},
-    "machine": {"cpu": {}, "memory": {}, "device": {}, "count": {}},
-}
-_TEST: dict[str, Any] = {
-    "search": {},
-    "bleu": {"score": {}, "signature": {}},
-    "chrf": {},
-    "ter": {},
-    "perplexity": {},
-    "length_ratio": {},
-    "n": {},
-    "empty": {},
-    "truncated": {},
-    "by_source_length": {},
-    "by_reference_length": {},
-    "alignment": {},
-    "attention": {},
-}
-_DATA: dict[str, Any] = {
-    "languages": {},
-    "licence": {},
-    "source": {},
-    "revision": {},
-    "fingerprints": {},
-    "splits": {},
-}
-REQUIRED: dict[str, dict[str, Any]] = {
-    DONE: {
-        **_BASE,
-        "data": {**_DATA, "overlap": {}},
-        "parameters": {"total": {}, "attention": {}},
-        "train": {
-            "updates": {},
-            "best_step": {},
-            "tokens_per_s": {},
-            "wall_s": {},
-            "device_s": {},
-            "peak_memory": {},
-        },
-        "val": {"bleu": {}, "loss": {}, "signature": {}, "step": {}},
-        "test": {"*": _TEST},
-    },
-    FAILED: {**_BASE, "error": {"type": {}, "message": {}}, "train": {"wall_s": {}}},
-    "evaluation": {
-        "schema": {},
-        "ended": {},
-        "cell_id": {},
-        "seed": {},
-        "overrides": {},
-        "command": {},
-        "checkpoint": {},
-        "code": {"commit": {}, "dirty": {}},
-        "versions": {},
-        "machine": {"cpu": {}, "memory": {}, "device": {}, "count": {}},
-        "data": _DATA,
-        "test": {"*": _TEST},
-    },
-}
-"""The fields each kind of record must have; `*` stands for every key. A field may be null, not absent."""
 
 
 def build(**fields: Any) -> Record:
@@ -130,26 +63,6 @@ def build_evaluation(**fields: Any) -> Record:
     record = plain(_filled(fields))
     check(record, kind="evaluation")
     return record
-
-
-def check(record: Mapping[str, Any], kind: str | None = None, where: str = "the record") -> None:
-    """Checks that every required field is there.
-
-    `kind` is a key of `REQUIRED`; by default the record's own `status`.
-
-    Raises:
-        UserError: a field is missing, or the schema is another one.
-    """
-    if not isinstance(record, Mapping):
-        raise UserError(f"{where} holds no record: a JSON object is expected")
-    if "schema" in record and record["schema"] != SCHEMA:
-        raise UserError(
-            f"{where} has schema {record['schema']}; this version of attnlab reads schema {SCHEMA}"
-        )
-    kind = kind or str(record.get("status"))
-    if kind not in REQUIRED:
-        raise UserError(f"{where} has status '{kind}': 'done' or 'failed' is expected in field 'status'")
-    _require(record, REQUIRED[kind], "", where)
 
 
 def write(record: Record, folder: Path) -> Path:
@@ -294,19 +207,3 @@ def _filled(fields: Mapping[str, Any]) -> Record:
         if name not in record:
             record[name] = ask()
     return record
-
-
-def _require(value: Any, fields: Mapping[str, Any], path: str, where: str) -> None:
-    if not fields:
-        return
-    if not isinstance(value, Mapping):
-        raise UserError(f"{where}: field '{path}' must be an object with {', '.join(fields)}")
-    if "*" in fields:
-        for key, item in value.items():
-            _require(item, fields["*"], f"{path}.{key}", where)
-        return
-    for name, inner in fields.items():
-        below = f"{path}.{name}" if path else name
-        if name not in value:
-            raise UserError(f"{where}: field '{below}' is missing")
-        _require(value[name], inner, below, where)

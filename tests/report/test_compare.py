@@ -137,6 +137,16 @@ def test_seeds_and_places_are_no_difference(make):
     assert [row.settings for row in together(*records).comparisons[0].rows] == ["", ""]
 
 
+def test_options_without_effect_are_no_difference(make):
+    records = [make(scorer=None, window=None, cell_id=str(k), settings={"lr": k}) for k in (1, 2)]
+    for units, record in enumerate(records):
+        record["config"] |= {
+            "scorer": {"units": units},
+            "about": {"unused": {"decoder": ["scorer", "window"]}},
+        }
+    assert [row.settings for row in together(*records).comparisons[0].rows] == ["optim.lr=1", "optim.lr=2"]
+
+
 def test_evaluations_add_test_sets_but_never_a_second_score_of_one(make, save):
     top = save(make())
     folder = next(top.rglob("result.json")).parent

@@ -5,110 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from statistics import fmean, stdev
-from typing import Any, NamedTuple
+from typing import Any
 
 from attnlab import results
 from attnlab.errors import UserError
+from attnlab.report.rows import Comparison, Report, Row, Run, seed_label
 from attnlab.report.settings import differences
 from attnlab.results import Record
 from attnlab.sweep.identity import AXES
-
-
-class Spread(NamedTuple):
-    """A value over seeds: mean, sample standard deviation (n - 1; None for one seed) and their number."""
-
-    mean: float | None
-    deviation: float | None
-    n: int
-
-
-class Run(NamedTuple):
-    """One record, and of its test sets the one that is compared."""
-
-    folder: Path
-    record: Record
-    test: Record
-
-    @property
-    def seed(self) -> str:
-        """`1`, or `1-init2-order3` where the seeds are set apart."""
-        return seed_label(self.record)
-
-
-@dataclass(eq=False)
-class Row:
-    """One cell: its finished runs, one a seed, and the seeds that gave no score."""
-
-    cell: dict[str, str | None]
-    cell_id: str
-    config: Record
-    runs: list[Run]
-    failed: list[str] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
-    settings: str = ""
-
-    @property
-    def attends(self) -> bool:
-        """Whether the cell has attention; a cell without records its scorer as null."""
-        return results.attends({"cell": self.cell})
-
-    def name(self, axes: Sequence[str] = AXES) -> str:
-        """The options of some axes (and what else differs) in words, `none` left out."""
-        parts = [str(self.cell[axis]) for axis in axes if self.cell[axis] not in (None, "none")]
-        return ", ".join([*parts, self.settings] if self.settings else parts) or self.cell_id
-
-    def spread(self, pick: Callable[[Run], float | None]) -> Spread:
-        """Mean and deviation over the seeds that have a value."""
-        values = [float(value) for value in map(pick, self.runs) if value is not None]
-        if not values:
-            return Spread(None, None, 0)
-        return Spread(fmean(values), stdev(values) if len(values) > 1 else None, len(values))
-
-    def buckets(self, name: str) -> list[tuple[Record, Spread]]:
-        """Each length bucket (of the first seed: they share the test set) and its BLEU over seeds."""
-        first = self.runs[0].test[name] if self.runs else []
-        return [(bucket, self.spread(partial(_bucket, name, k))) for k, bucket in enumerate(first)]
-
-
-@dataclass
-class Comparison:
-    """Rows that may be compared: same languages, test set, content of that set and BLEU signature."""
-
-    languages: str
-    test_set: str
-    fingerprint: str
-    signature: str
-    rows: list[Row]
-    slug: str = ""
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def varying(self) -> list[str]:
-        """The axes in which the rows differ."""
-        return [axis for axis in AXES if len({row.cell[axis] for row in self.rows}) > 1]
-
-    @property
-    def constant(self) -> dict[str, str]:
-        """The axes that are the same in every row, with their option."""
-        first = self.rows[0].cell
-        return {axis: first[axis] or "none" for axis in AXES if axis not in self.varying}
-
-    @property
-    def label(self) -> str:
-        """`test_2016_flickr, de-en`."""
-        return ", ".join(part for part in (self.test_set, self.languages) if part)
-
-
-class Report(NamedTuple):
-    """The comparisons, the main one first, and what the reader must know about all of them."""
-
-    comparisons: list[Comparison]
-    notes: list[str]
 
 
 def load(folders: Iterable[Path], test_sets: Sequence[str] = ()) -> Report:
@@ -165,17 +71,6 @@ def compare(records: Sequence[tuple[Path, Record]], test_sets: Sequence[str] = (
     if len(commits) > 1:
         notes.append(f"the records come from {len(commits)} states of the code (code.commit, code.dirty)")
     return Report(comparisons, list(dict.fromkeys(notes)))
-
-
-def seed_label(record: Record) -> str:
-    """The seed, and those of initialisation and order where they are set apart."""
-    config, seed = record["config"] or {}, record["seed"]
-    label = str(seed)
-    for name in ("init", "order"):
-        own = config.get(f"seed_{name}")
-        if own is not None and own != seed:
-            label += f"-{name}{own}"
-    return label
 
 
 def natural(text: str) -> list[tuple[int, str]]:
@@ -286,11 +181,6 @@ def _name_comparisons(comparisons: Sequence[Comparison]) -> list[str]:
         f"{len(comparisons)} tables, kept apart because the {' and the '.join(differing)} "
         f"{'differs' if len(differing) == 1 else 'differ'}"
     ]
-
-
-def _bucket(name: str, index: int, run: Run) -> float | None:
-    table = run.test[name]
-    return table[index]["bleu"] if index < len(table) else None
 
 
 def _languages(data: Record) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from attnlab.metrics.length import centre, label
-from attnlab.report.compare import Comparison, Row
+from attnlab.report.rows import Comparison, Row
 from attnlab.report.table import csv_text
 from attnlab.sweep.identity import AXES
 

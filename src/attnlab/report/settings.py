@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from attnlab.sweep.identity import AXES, IGNORED, IGNORED_NAMES, PLACES
+from attnlab.sweep.identity import AXES, IGNORED, IGNORED_NAMES, PLACES, unused
 
 if TYPE_CHECKING:
-    from attnlab.report.compare import Row
+    from attnlab.report.rows import Row
 
 _ABSENT = "-"
 
@@ -19,9 +20,9 @@ def differences(rows: Sequence[Row]) -> None:
 
     A setting outside the axes is named in every row as soon as two rows differ in it: whoever compares them
     must know. Settings of an axis (`scorer.units`) are named only among cells of one name. What does not
-    belong to a cell's identity (seeds, places, devices) is left out.
+    belong to a cell's identity (seeds, places, devices, options without effect) is left out.
     """
-    flat = {row.cell_id: dict(_leaves(row.config)) for row in rows}
+    flat = {row.cell_id: dict(_leaves(row.config, IGNORED | unused(row.config))) for row in rows}
     outside = _differing([_outside(flat[row.cell_id]) for row in rows])
     names: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
@@ -41,12 +42,12 @@ def _differing(tables: Sequence[Mapping[str, str]]) -> list[str]:
     return [key for key in keys if len({table.get(key, _ABSENT) for table in tables}) > 1]
 
 
-def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    if path in IGNORED or path.rpartition(".")[2] in IGNORED_NAMES:
+def _leaves(value: Any, dropped: AbstractSet[str], path: str = "") -> Iterator[tuple[str, str]]:
+    if path in dropped or path.rpartition(".")[2] in IGNORED_NAMES:
         return
     if isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _leaves(item, f"{path}.{key}" if path else str(key))
+            yield from _leaves(item, dropped, f"{path}.{key}" if path else str(key))
     elif path in PLACES and isinstance(value, str):
         yield path, PurePath(value).name
     elif isinstance(value, list | tuple):

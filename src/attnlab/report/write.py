@@ -6,7 +6,7 @@ from pathlib import Path
 
 from attnlab.errors import UserError
 from attnlab.report import figure, table
-from attnlab.report.compare import Report
+from attnlab.report.rows import Report
 
 
 def write(report: Report, out: Path) -> list[Path]:
