@@ -1,7 +1,11 @@
 """What every test gets: one thread, no network, and the corpora where they are at hand."""
 
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 # Before anything imports torch, datasets or wandb; the processes that tests start inherit it.
 os.environ.update(
@@ -17,6 +21,8 @@ os.environ.update(
 import pytest
 import torch
 from hypothesis import settings
+
+import attnlab
 
 torch.set_num_threads(1)
 
@@ -40,3 +46,98 @@ def data_dir() -> Path:
 def repository() -> Path:
     """The top of the checkout."""
     return REPOSITORY
+
+
+# Takes the place of attnlab.run in a process that a test starts, so that the command can be tried without a
+# training. What a cell does is told by its seed; it notes itself in its run folder.
+_STAND_IN = """
+import json, os, sys, time, types
+from pathlib import Path
+
+def wait_for(path):
+    for _ in range(600):
+        if path.exists():
+            return
+        time.sleep(0.05)
+    raise RuntimeError(f"{path} never came")
+
+def run_cell(config, folder):
+    from attnlab.errors import UserError
+    from attnlab.sweep import identity
+    seed, here = config["seed"], Path(os.environ["STAND_IN"])
+    (here / f"started-{seed}").write_text(str(os.getpid()))
+    print("words of the cell", flush=True)
+    if seed in (11, 12):  # each needs the other to be running
+        wait_for(here / f"started-{23 - seed}")
+    if seed == 21:
+        raise RuntimeError("a fault in the cell")
+    if seed == 22:
+        os._exit(9)
+    if seed == 23:
+        raise UserError("a fault of the user: mend it")
+    if seed >= 30:
+        wait_for(here / "release")
+    record = {
+        "status": "done", "cell_id": identity.cell_name(config), "cell": config["cell"], "config": config,
+        "command": config["command"], "overrides": config["overrides"], "pid": os.getpid(),
+        "threads": os.environ.get("OMP_NUM_THREADS"), "devices": os.environ.get("CUDA_VISIBLE_DEVICES"),
+        "val": {"bleu": 20.0}, "test": {"test": {"bleu": {"score": 12.3456}}},
+    }
+    (folder / "result.json").write_text(json.dumps(record))
+    return record
+
+module = types.ModuleType("attnlab.run")
+module.run_cell = run_cell
+sys.modules["attnlab.run"] = module
+"""
+
+
+class Command:
+    """`python -m attnlab.cli` in a folder of its own, with the stand-in for trainings."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        stand_in = folder / "stand_in"
+        stand_in.mkdir()
+        (stand_in / "sitecustomize.py").write_text(_STAND_IN)
+        source = Path(attnlab.__file__).parents[1]
+        self.environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(stand_in), str(source)]),
+            "STAND_IN": str(stand_in),
+        }
+        self.notes = stand_in
+
+    def start(self, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+        """Start a command and return its process."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "attnlab.cli", *arguments],
+            cwd=self.folder,
+            env={**self.environment, **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def __call__(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end."""
+        process = self.start(*arguments, **variables)
+        out, err = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+    def records(self) -> dict[str, dict[str, Any]]:
+        """The records of finished runs by `<cell>/<seed>`."""
+        found = sorted(self.folder.glob("outputs/*/*/*/result.json"))
+        return {
+            f"{file.parent.parent.name}/{file.parent.name}": json.loads(file.read_text()) for file in found
+        }
+
+    def folders(self) -> list[str]:
+        """What the command has made beside the stand-in."""
+        return sorted(path.name for path in self.folder.iterdir() if path != self.notes)
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """The command line, in an empty folder."""
+    return Command(tmp_path)

@@ -47,12 +47,15 @@ def _completion(arguments: list[str]) -> None:
     if any(argument.startswith("query") for argument in arguments):
         line = os.environ.get("COMP_LINE", "")
         program, _, rest = line.partition(" ")
-        verb, _, overrides = rest.lstrip().partition(" ")
-        if verb == "train":
+        verb, space, overrides = rest.lstrip().partition(" ")
+        if not space:
+            print(" ".join(name for name in VERBS if name.startswith(verb)))
+        elif VERBS.get(verb, ("", ""))[0] == "attnlab.train":
             shorter = f"{program} {overrides}"
             point = int(os.environ.get("COMP_POINT", len(line))) - (len(line) - len(shorter))
             os.environ["COMP_LINE"], os.environ["COMP_POINT"] = shorter, str(max(point, len(program) + 1))
-        _become("attnlab.train", arguments)
+            _become("attnlab.train", arguments)
+        return
     # In this process, whose name is the one to complete.
     from attnlab.train import main as train
 

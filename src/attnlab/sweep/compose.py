@@ -117,7 +117,6 @@ def cell_dict(config: DictConfig) -> dict[str, Any]:
     return {
         **identity.plain(config),
         "cell": identity.cell(config),
-        "cell_id": identity.cell_name(config),
         "overrides": OmegaConf.to_container(config.hydra.overrides.task),
         "command": shlex.join(["attnlab", "train", *arguments(config)]),
     }

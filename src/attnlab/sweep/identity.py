@@ -22,7 +22,7 @@ IGNORED = frozenset(
     {
         *("hydra", "seed", "seed_init", "seed_order", "model.initialise.seed"),
         *("study", "out", "rerun", "about", "logger"),
-        *("cell", "cell_id", "overrides", "command"),  # what `train` writes into the configuration
+        *("cell", "overrides", "command"),  # what `train` writes into the configuration
         *("trainer.devices", "trainer.accelerator", "trainer.num_nodes", "trainer.strategy"),
         *("trainer.threads", "trainer.benchmark", "trainer.detect_anomaly", "trainer.log_every_n_steps"),
         *("trainer.enable_progress_bar", "trainer.enable_model_summary", "trainer.profiler"),

@@ -34,8 +34,8 @@ class LocalLauncher(Launcher):
             config = compose.cell_config(loader, self.config, list(overrides), initial_job_idx + index)
             folder = compose.sweep_folder(config)
             command = [sys.executable, "-m", "attnlab.train", *compose.cell_arguments(config, folder)]
-            # All that the process prints goes to its log; Hydra's own file handler would write it twice.
-            jobs.append(pool.Job([*command, "hydra.job_logging.root.handlers=[console]"], folder / state.LOG))
+            # What the process prints goes to the log that Hydra's file handler writes: no second copy by console.
+            jobs.append(pool.Job([*command, "hydra.job_logging.root.handlers=[file]"], folder / state.LOG))
             result = JobReturn()
             result.overrides, result.cfg, result.hydra_cfg = list(overrides), config, config
             result.working_dir, result.task_name = str(folder), str(config.hydra.job.name)
