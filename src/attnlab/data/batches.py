@@ -1,0 +1,155 @@
+"""Which sentences go into which batch on which rank, and the batch itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import Sampler
+
+
+class Batch(NamedTuple):
+    """Padded sentence pairs, int64.
+
+    Attributes:
+        index: [B] the pair's row in its split.
+        source: [B, S].
+        source_lengths: [B]; 0 for a blank line of a test set.
+        target: [B, T], each row closed by the end mark; no start mark.
+        target_lengths: [B], the end mark counted.
+    """
+
+    index: Tensor
+    source: Tensor
+    source_lengths: Tensor
+    target: Tensor
+    target_lengths: Tensor
+
+
+class Collate:
+    """Pads pairs of id arrays into a `Batch`; picklable, for workers of any start method."""
+
+    def __init__(self, source_pad: int, target_pad: int) -> None:
+        self.source_pad, self.target_pad = source_pad, target_pad
+
+    def __call__(self, pairs: Sequence[tuple[int, np.ndarray, np.ndarray]]) -> Batch:
+        """The batch of `(row, source ids, target ids with end mark)`."""
+        index, source, target = zip(*pairs, strict=True)
+        return Batch(
+            torch.tensor(index), *_padded(source, self.source_pad), *_padded(target, self.target_pad)
+        )
+
+
+def _padded(rows: Sequence[np.ndarray], pad: int) -> tuple[Tensor, Tensor]:
+    """[B, longest] and [B]; at least one column, so that a batch of blank lines has a shape."""
+    lengths = torch.tensor([len(row) for row in rows])
+    padded = np.full((len(rows), max(1, int(lengths.max()))), pad, dtype=np.int64)
+    for place, row in zip(padded, rows, strict=True):
+        place[: len(row)] = row
+    return torch.from_numpy(padded), lengths
+
+
+def cut(sides: np.ndarray, tokens: int | None, sentences: int | None) -> list[np.ndarray]:
+    """Places 0..n-1 in rising order of `sides`, cut into batches.
+
+    Args:
+        sides: [n] the longer side of each pair, end mark included.
+        tokens: most pairs x longest side of a batch. A pair that is longer by itself is a batch of its own.
+        sentences: most pairs of a batch.
+    """
+    batches: list[np.ndarray] = []
+    first = 0
+    for place, side in enumerate(sides.tolist()):
+        count = place - first + 1
+        if count > 1 and ((tokens and count * side > tokens) or (sentences and count > sentences)):
+            batches.append(np.arange(first, place))
+            first = place
+    if len(sides):
+        batches.append(np.arange(first, len(sides)))
+    return batches
+
+
+def level(batches: list[np.ndarray], ranks: int) -> list[np.ndarray]:
+    """As many batches as `ranks` divides, by halving the largest: nothing is repeated, nothing left out.
+
+    Where every batch holds one pair already, what is too much remains; `BatchSampler` deals with it.
+    """
+    batches = list(batches)
+    for _ in range(-len(batches) % ranks):
+        largest = max(range(len(batches)), key=lambda i: len(batches[i]), default=None)
+        if largest is None or len(batches[largest]) < 2:
+            break
+        half = len(batches[largest]) // 2
+        batches[largest : largest + 1] = [batches[largest][:half], batches[largest][half:]]
+    return batches
+
+
+class BatchSampler(Sampler[list[int]]):
+    """One rank's batches of places in a split.
+
+    All ranks compute the same plan, from the lengths, the seed and the epoch alone, and take every
+    `ranks`-th batch of it, so that the batches of one step are of about one length. Where batches are cut
+    depends on the lengths alone: each epoch has the same number. Training orders pairs of equal length and
+    the batches anew each epoch; evaluation goes from the longest to the shortest, each pair once.
+
+    Args:
+        source, target: [n] lengths of the pairs as they are fed.
+        tokens, sentences: see `cut`; on each rank.
+        ranks, rank: the processes, and which of them this is.
+        seed: of the order; None is evaluation.
+    """
+
+    def __init__(
+        self,
+        source: np.ndarray,
+        target: np.ndarray,
+        *,
+        tokens: int | None,
+        sentences: int | None,
+        ranks: int = 1,
+        rank: int = 0,
+        seed: int | None = None,
+    ) -> None:
+        self.sides = np.maximum(source, target)
+        self.ranks, self.rank, self.seed = ranks, rank, seed
+        self.tokens = tokens
+        self.epoch = 0
+        self.skip = 0  # batches of the next epoch that are done already: where a resumed run goes on
+        self.sampler = self  # Lightning calls set_epoch on `batch_sampler.sampler`
+        batches = level(cut(np.sort(self.sides, kind="stable"), tokens, sentences), ranks)
+        extra = len(batches) % ranks if seed is not None else 0
+        # Training must give each rank the same number of steps. What remains are single pairs.
+        self.dropped = sum(len(batch) for batch in batches[:extra])
+        self.batches = batches[extra:]
+
+    @property
+    def oversized(self) -> int:
+        """Pairs longer than the budget, each a batch of its own."""
+        return int((self.sides > self.tokens).sum()) if self.tokens else 0
+
+    def plan(self, epoch: int) -> list[list[int]]:
+        """The batches of all ranks in the epoch; batch b belongs to rank b modulo `ranks`."""
+        if self.seed is None:
+            order = np.argsort(self.sides, kind="stable")
+            return [order[batch].tolist() for batch in reversed(self.batches)]
+        random = np.random.default_rng([self.seed, epoch])
+        # A random order, then a stable sort: pairs of one length meet others each epoch.
+        order = random.permutation(len(self.sides))
+        order = order[np.argsort(self.sides[order], kind="stable")]
+        steps = random.permutation(len(self.batches) // self.ranks)
+        chosen = [self.batches[step * self.ranks + rank] for step in steps for rank in range(self.ranks)]
+        return [order[batch].tolist() for batch in chosen]
+
+    def __iter__(self) -> Iterator[list[int]]:
+        skip, self.skip = self.skip, 0
+        yield from self.plan(self.epoch)[self.rank :: self.ranks][skip:]
+
+    def __len__(self) -> int:
+        return len(range(self.rank, len(self.batches), self.ranks))
+
+    def set_epoch(self, epoch: int) -> None:
+        """Called by Lightning before each epoch."""
+        self.epoch = epoch

@@ -1,0 +1,43 @@
+"""The facts about a run's data as a few lines for the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+
+def lines(facts: dict[str, Any]) -> Iterator[str]:
+    """One line on the corpus, one a split.
+
+    Args:
+        facts: what `TranslationData.describe` returns.
+    """
+    languages, sizes = facts["languages"], facts["tokenizers"]
+    revision = f", revision {facts['revision']}" if facts["revision"] else ""
+    yield (
+        f"{languages['source']} to {languages['target']} from {facts['source']}{revision}; vocabularies "
+        f"{sizes['source']['size']:,} and {sizes['target']['size']:,}"
+    )
+    for name, split in facts["splits"].items():
+        parts = [
+            f"{split['pairs']:,} pairs",
+            "words " + _sides(split["words"], "{:,}"),
+            "tokens " + _sides(split["tokens"], "{:,}"),
+            "unknown " + _sides(split["unknown"], "{:.2%}"),
+        ]
+        dropped = {reason.replace("_", " "): count for reason, count in split["dropped"].items() if count}
+        if dropped:
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in dropped.items())
+            parts.append(f"dropped {sum(dropped.values()):,} ({reasons})")
+        if any(split["empty"].values()):
+            parts.append("empty lines " + _sides(split["empty"], "{:,}"))
+        if name in facts["overlap"]:
+            shared = facts["overlap"][name]
+            parts.append(f"also in training: {shared['pairs']:,} pairs, {shared['sources']:,} sources")
+        if split.get("edition"):
+            parts.append(split["edition"])
+        yield f"{name}: " + "; ".join(parts)
+
+
+def _sides(values: dict[str, float], form: str) -> str:
+    return " / ".join(form.format(values[side]) for side in ("source", "target"))
