@@ -57,9 +57,18 @@ def _make(node: Config, where: str, /, **given: Any) -> Any:
         raise
 
 
-def build_data(config: Config) -> TranslationData:
-    """The data module of a run, not yet set up."""
-    raise NotImplementedError
+def build_data(config: Config, tokenizers: Path | None = None) -> TranslationData:
+    """The data module of a run, not yet set up.
+
+    Args:
+        config: the run's settings.
+        tokenizers: the `tokenizer/` of a finished run, whose tokenisers are used instead of learning any.
+    """
+    from attnlab.data import TranslationData
+
+    config = used(config)
+    corpus, recipe = _make(config["data"], "data"), _make(config["tokenizer"], "tokenizer")
+    return TranslationData(corpus, recipe, seed_order=int(config["seed_order"]), tokenizers=tokenizers)
 
 
 def build_model(config: Config, data: Any) -> Seq2Seq:
@@ -128,7 +137,7 @@ def build_module(config: Config, model: Seq2Seq, data: Any, metrics: Metrics) ->
         def bleu(hypotheses: list[str], references: list[str]) -> float:
             return float(metrics.corpus_bleu(hypotheses, references)["score"])
 
-        references = data.rows(config["data"]["val"])["target"][:]
+        references = data.rows(data.corpus.val)["target"][:]
         validation = Validation(search, data.target_tokenizer, references, bleu, sentences)
     recipe = _make(config["optim"], "optim")
     return TranslationModule(model, recipe, validation, config)

@@ -101,21 +101,21 @@ def standard(
     mode = direction(monitor, mode)
     if patience is not None and patience < 1:
         raise UserError(f"callbacks.patience={patience}: must be at least 1, or null to never stop early")
-    chosen: list[Callback] = [
-        LastValidation(),
-        ModelCheckpoint(
+
+    def checkpoint(filename: str, **choice: str) -> Callback:
+        return ModelCheckpoint(
             dirpath=folder / "checkpoints",
-            filename="best",
-            monitor=monitor,
-            mode=mode,
+            filename=filename,
             save_top_k=1,
-            save_last=save_last,
             auto_insert_metric_name=False,
             enable_version_counter=False,
-            save_on_train_epoch_end=False,
-        ),
-        Lines(),
-    ]
+            save_on_train_epoch_end=False,  # at validations, where the metrics are
+            **choice,
+        )
+
+    chosen: list[Callback] = [LastValidation(), checkpoint("best", monitor=monitor, mode=mode), Lines()]
+    if save_last:  # Lightning's own save_last follows the best one, not the last validation
+        chosen.append(checkpoint("last"))
     if patience is not None:
         chosen.append(
             EarlyStopping(

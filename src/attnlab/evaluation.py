@@ -104,14 +104,6 @@ def decode(
     return everything
 
 
-def links_of(
-    sentence: Sentence, source_tokenizer: Any, target_tokenizer: Any, *, credit: str = "predicted"
-) -> frozenset[tuple[int, int]]:
-    """Word links of the hypothesis, by arg-max."""
-    words = source_tokenizer.words(sentence.source), target_tokenizer.words(sentence.tokens)
-    return measures.links(_columns(sentence.weights, words[0]), *words, credit)
-
-
 def _columns(weights: np.ndarray, words: Sequence[int]) -> np.ndarray:
     """The weights of the pieces of words; `data.source_eos` puts one more position behind them."""
     return weights[:, : len(words)]
@@ -162,7 +154,10 @@ def score(
     result["alignment"] = result["attention"] = None
     links: list[frozenset[tuple[int, int]]] = [frozenset() for _ in sentences]
     if attends:
-        words = [(source_tokenizer.words(s.source), target_tokenizer.words(s.tokens)) for s in sentences]
+        words = [
+            (source_tokenizer.words_of(line), target_tokenizer.words(s.tokens))
+            for s, line in zip(sentences, sources, strict=True)
+        ]
         merged = [
             measures.merge(_columns(s.weights, w[0]), *w) for s, w in zip(sentences, words, strict=True)
         ]
@@ -170,7 +165,7 @@ def score(
         result["attention"] = measures.attention_statistics(merged)
         if "alignment" in rows:
             result["alignment"], result["attention"]["references"] = _gold(
-                sentences, list(rows["alignment"][:]), source_tokenizer, target_tokenizer
+                sentences, sources, references, list(rows["alignment"][:]), source_tokenizer, target_tokenizer
             )
     shown = [
         Example(
@@ -185,11 +180,19 @@ def score(
 
 
 def _gold(
-    sentences: Sequence[Sentence], lines: Sequence[str], source_tokenizer: Any, target_tokenizer: Any
+    sentences: Sequence[Sentence],
+    sources: Sequence[str],
+    references: Sequence[str],
+    lines: Sequence[str],
+    source_tokenizer: Any,
+    target_tokenizer: Any,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Agreement with gold links under both credits; statistics of the weights while references are read."""
     gold = [measures.parse(line or "", f"alignment of sentence {n}") for n, line in enumerate(lines)]
-    words = [(source_tokenizer.words(s.source), target_tokenizer.words(s.reference)) for s in sentences]
+    words = [
+        (source_tokenizer.words_of(source), target_tokenizer.words_of(target))
+        for source, target in zip(sources, references, strict=True)
+    ]
     agreements: dict[str, Any] = {}
     matrices: list[np.ndarray] = []
     for credit in measures.CREDITS:
@@ -213,7 +216,6 @@ def text_of(
         sentence.tokens,
         sentence.weights,
         source=source,
-        source_ids=sentence.source,
         source_tokenizer=source_tokenizer,
         target_tokenizer=target_tokenizer,
         replace_unknown=search.replace_unknown,

@@ -154,7 +154,7 @@ def _test(
     device = trainer.strategy.root_device
     module.to(device).eval()
     found: dict[str, Any] = {}
-    for name in test_sets(config):
+    for name in data.corpus.test:
         scored = evaluate_set(
             name,
             folder / "test" / name,
@@ -181,12 +181,6 @@ def _test(
             if hasattr(logger, "log_evaluation"):
                 logger.log_evaluation(name, scored.result, scored.examples)
     return found
-
-
-def test_sets(config: Mapping[str, Any]) -> list[str]:
-    """The names of the test sets."""
-    names = config["data"]["test"]
-    return [names] if isinstance(names, str) else list(names)
 
 
 def _restore(module: TranslationModule, trainer: pl.Trainer) -> dict[str, Any]:

@@ -16,7 +16,6 @@ def detokenised(
     weights: Any,
     *,
     source: str,
-    source_ids: Sequence[int],
     source_tokenizer: Any,
     target_tokenizer: Any,
     replace_unknown: bool = False,
@@ -27,7 +26,6 @@ def detokenised(
         tokens: the hypothesis, without end mark.
         weights: [T or T+1, S], its attention; used only where unknown words are replaced.
         source: the raw source line.
-        source_ids: its S ids.
         source_tokenizer: the source side's tokeniser.
         target_tokenizer: the target side's.
         replace_unknown: put the source word with the most attention in the place of each unknown token.
@@ -36,7 +34,7 @@ def detokenised(
     if not replace_unknown or target_tokenizer.unk not in ids:
         return " ".join(target_tokenizer.decode(ids).split("\n")).strip()
     unknown = target_tokenizer.pieces([target_tokenizer.unk])[0]
-    word_of = source_tokenizer.words(list(source_ids))
+    word_of = source_tokenizer.words_of(source)
     pieces = replaced(
         target_tokenizer.pieces(ids),
         torch.as_tensor(weights)[:, : len(word_of)],

@@ -266,7 +266,8 @@ class TranslationModule(pl.LightningModule):
         if self.trainer.is_global_zero:
             log.warning(
                 "val/bleu was 0 in all %d validations so far: the model translates nothing yet, or "
-                "hypotheses and references do not fit together; callbacks.monitor=val/loss still tells models apart",
+                "hypotheses and references do not fit together; callbacks.monitor=val/loss still tells "
+                "models apart",
                 len(self.bleus),
             )
 

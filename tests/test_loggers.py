@@ -1,0 +1,241 @@
+import csv as csv_module
+import json
+import struct
+import time
+
+import numpy as np
+import pytest
+
+from attnlab.errors import UserError
+from attnlab.loggers import Example, Facts, MetricsFile, WandbLogger, csv, flat, scalars, tensorboard
+
+FACTS = Facts(
+    cell={"encoder": "bilstm", "scorer": "dot", "decoder": "post_combine", "window": "global"},
+    cell_id="dot-post_combine-global-bilstm-0a1b2c3d",
+    seed=3,
+    study="grid",
+    config={"optim": {"lr": 0.001}, "encoder": {"hidden_size": 8}, "data": {"test": ["test"]}, "seed": 3},
+)
+
+RESULT = {
+    "search": {"beam_size": 5},
+    "bleu": {"score": 31.5, "signature": "nrefs:1"},
+    "chrf": None,
+    "ter": {"score": 50.0, "signature": "nrefs:1"},
+    "perplexity": 7.25,
+    "n": 30,
+    "by_source_length": [
+        {"lo": 0, "hi": 10, "n": 20, "bleu": 40.0, "ci": [35.0, 45.0], "mark": None},
+        {"lo": 11, "hi": 20, "n": 0, "bleu": None, "ci": None, "mark": "empty"},
+        {"lo": 21, "hi": None, "n": 10, "bleu": 20.0, "ci": None, "mark": "few"},
+    ],
+    "by_reference_length": [{"lo": 0, "hi": None, "n": 30, "bleu": 31.5, "ci": None, "mark": None}],
+    "alignment": {"predicted": {"aer": 0.25}, "input": {"aer": 0.5}},
+}
+
+EXAMPLES = [
+    Example(["a", "b"], ["x", "</s>"], np.array([[0.9, 0.1], [0.2, 0.8]], dtype=np.float32)),
+    Example(["a"] * 70, ["x", "</s>"], np.full((2, 70), 1 / 70, dtype=np.float32)),
+]
+
+
+@pytest.fixture
+def offline(monkeypatch, tmp_path):
+    for name in ("WANDB_API_KEY", "WANDB_MODE", "WANDB_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NETRC", str(tmp_path / "no-netrc"))
+    monkeypatch.setenv("WANDB_CONFIG_DIR", str(tmp_path / "wandb-config"))
+    monkeypatch.setenv("WANDB_CACHE_DIR", str(tmp_path / "wandb-cache"))
+
+
+def records(path):
+    """The protobuf records of a .wandb file: LevelDB log blocks of 32 KiB behind a header of 7 bytes."""
+    from wandb.proto.wandb_internal_pb2 import Record
+
+    data, position, parts, found = path.read_bytes(), 7, [], []
+    while position < len(data):
+        left = 32768 - position % 32768
+        if left < 7:
+            position += left
+            continue
+        _, length, kind = struct.unpack("<IHB", data[position : position + 7])
+        if kind == 0:
+            break
+        parts.append(data[position + 7 : position + 7 + length])
+        position += 7 + length
+        if kind in (1, 4):
+            record = Record()
+            record.ParseFromString(b"".join(parts))
+            found.append(record)
+            parts = []
+    return found
+
+
+def items(entries):
+    return {entry.key or "/".join(entry.nested_key): json.loads(entry.value_json) for entry in entries}
+
+
+class Offline:
+    """What a .wandb file says, for assertions."""
+
+    def __init__(self, folder):
+        (path,) = (folder / "wandb").glob("offline-run-*/*.wandb")
+        # W&B's own process writes the file's end shortly after finish() has returned
+        for _ in range(200):
+            everything = records(path)
+            if any(r.HasField("exit") for r in everything):
+                break
+            time.sleep(0.05)
+        (self.run,) = [r.run for r in everything if r.HasField("run")]
+        self.config = items(self.run.config.update)
+        for record in everything:
+            if record.HasField("config"):
+                self.config |= items(record.config.update)
+        self.history = [items(r.history.item) for r in everything if r.HasField("history")]
+        self.metrics = {
+            r.metric.name or r.metric.glob_name: r.metric for r in everything if r.HasField("metric")
+        }
+        self.summary = {}
+        for record in everything:
+            if record.HasField("summary"):
+                self.summary |= items(record.summary.update)
+        (self.exit,) = [r.exit.exit_code for r in everything if r.HasField("exit")]
+        self.media = sorted(p.name for p in path.parent.glob("files/media/**/*") if p.is_file())
+
+
+@pytest.fixture
+def written(offline, tmp_path, caplog):
+    logger = WandbLogger(tmp_path / "run", FACTS, heatmaps=3)
+    logger.log_metrics({"train/loss": 2.5}, step=10)
+    logger.log_metrics({"val/loss": 2.0, "val/bleu": 12.0}, step=20)
+    logger.log_evaluation("test", RESULT, EXAMPLES)
+    logger.close(0)
+    return Offline(tmp_path / "run"), caplog.text
+
+
+def test_without_a_key_the_run_is_offline_in_its_folder_with_one_warning(written):
+    assert written[1].count("no key found") == 1
+
+
+def test_a_run_is_grouped_by_cell_and_named_by_cell_and_seed(written):
+    run = written[0].run
+    assert (run.run_group, run.job_type) == (FACTS.cell_id, "grid")
+    assert run.display_name == f"{FACTS.cell_id} seed3"
+
+
+def test_the_config_is_flat_enough_to_filter_by_each_axis(written):
+    config = written[0].config
+    axes = {name: config[name] for name in ("encoder", "scorer", "decoder", "window", "seed")}
+    assert axes == {**FACTS.cell, "seed": 3}
+    assert (config["optim/lr"], config["encoder/hidden_size"]) == (0.001, 8)
+
+
+def test_bleu_by_length_has_an_axis_of_its_own_so_that_runs_overlay(written):
+    log = written[0]
+    assert log.metrics["length/test/bleu"].step_metric == "length/source"
+    curve = [(r["length/source"], r["length/test/bleu"]) for r in log.history if "length/test/bleu" in r]
+    assert curve == [(5.0, 40.0), (25.0, 20.0)]  # bucket centres; the empty bucket has no point
+
+
+def test_the_curves_are_drawn_against_updates(written):
+    log = written[0]
+    rows = [r for r in log.history if "train/loss" in r or "val/bleu" in r]
+    assert [(r["trainer/step"], r.get("train/loss"), r.get("val/bleu")) for r in rows] == [
+        (10, 2.5, None),
+        (20, None, 12.0),
+    ]
+    assert {log.metrics[name].step_metric for name in ("train/*", "val/*")} == {"trainer/step"}
+
+
+def test_tables_and_heat_maps_are_kept_and_long_sentences_passed_over(written):
+    log = written[0]
+    assert [r["length/test/by_source/nrows"] for r in log.history if "length/test/by_source/nrows" in r] == [
+        3
+    ]
+    assert sum(name.endswith(".png") for name in log.media) == 1  # of two examples one has 70 tokens
+    assert sum(name.endswith(".table.json") for name in log.media) == 2
+
+
+def test_the_final_scores_are_in_the_summary(written):
+    summary = written[0].summary
+    assert summary["test/test/bleu"] == 31.5
+    assert summary["test/test/alignment/predicted/aer"] == 0.25
+
+
+def test_a_failed_run_is_closed_as_failed(offline, tmp_path):
+    logger = WandbLogger(tmp_path, FACTS)
+    logger.log_metrics({"train/loss": 1.0}, step=1)
+    logger.close(1)
+    assert Offline(tmp_path).exit == 1
+
+
+def test_two_runs_of_a_process_stay_two(offline, tmp_path):
+    loggers = [WandbLogger(tmp_path / name, FACTS) for name in ("a", "b")]
+    for value, logger in enumerate(loggers):
+        logger.log_metrics({"train/loss": float(value)}, step=1)
+    for logger in loggers:
+        logger.close(0)
+    seen = [[r["train/loss"] for r in Offline(tmp_path / name).history] for name in ("a", "b")]
+    assert seen == [[0.0], [1.0]]
+
+
+def test_an_unknown_mode_is_refused(tmp_path):
+    with pytest.raises(UserError, match=r"logger\.wandb\.mode=on: must be one of online, offline, disabled"):
+        WandbLogger(tmp_path, FACTS, mode="on")
+
+
+def test_only_rank_zero_starts_a_run(offline, tmp_path, monkeypatch):
+    from pytorch_lightning.utilities.rank_zero import rank_zero_only
+
+    monkeypatch.setattr(rank_zero_only, "rank", 1)
+    logger = WandbLogger(tmp_path / "w", FACTS)
+    jsonl = MetricsFile(tmp_path / "metrics.jsonl")
+    for one in (logger, jsonl):
+        one.log_metrics({"train/loss": 1.0}, step=1)
+    logger.log_evaluation("test", RESULT)
+    logger.close(0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_metrics_jsonl_has_a_line_a_row_and_null_for_what_json_cannot_say(tmp_path):
+    log = MetricsFile(tmp_path / "metrics.jsonl")
+    log.log_metrics({"train/loss": 1.5}, step=1)
+    log.log_metrics({"val/loss": float("nan")}, step=2)
+    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert lines == [{"step": 1, "train/loss": 1.5}, {"step": 2, "val/loss": None}]
+
+
+def test_the_csv_table_has_a_column_a_metric_and_starts_afresh(tmp_path):
+    for attempt in (1.0, 2.0):
+        log = csv(tmp_path, FACTS)
+        log.log_metrics({"train/loss": attempt}, step=1)
+        log.log_metrics({"val/bleu": 3.0}, step=2)
+    with (tmp_path / "csv" / "metrics.csv").open() as file:
+        rows = list(csv_module.DictReader(file))
+    assert [(r["step"], r["train/loss"], r["val/bleu"]) for r in rows] == [("1", "2.0", ""), ("2", "", "3.0")]
+
+
+def test_tensorboard_events_can_be_read_back(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    log = tensorboard(tmp_path, FACTS)
+    log.log_metrics({"val/bleu": 3.0}, step=7)
+    log.finalize("success")
+    events = EventAccumulator(str(tmp_path / "tensorboard"))
+    events.Reload()
+    assert [(e.step, e.value) for e in events.Scalars("val/bleu")] == [(7, 3.0)]
+
+
+def test_settings_are_flattened_without_dots_and_lists_stay():
+    assert flat({"a": {"b": 1, "c": {"d": [1, 2]}}, "e": None}) == {"a/b": 1, "a/c/d": [1, 2], "e": None}
+
+
+def test_scores_are_named_by_set_and_settings_are_no_scores():
+    assert scalars("test", RESULT) == {
+        "test/test/bleu": 31.5,
+        "test/test/ter": 50.0,
+        "test/test/perplexity": 7.25,
+        "test/test/n": 30.0,
+        "test/test/alignment/predicted/aer": 0.25,
+        "test/test/alignment/input/aer": 0.5,
+    }
