@@ -46,7 +46,7 @@ class Attended(NamedTuple):
 
     Attributes:
         context: c, one a query.
-        weights: a over the N positions that were scored.
+        weights: a over the N positions that were scored; in float32 at least.
         first: 0-based source index of weights[..., 0], which may be negative; None: the source's first.
     """
 
@@ -110,17 +110,19 @@ class Attention(nn.Module):
         weights = masked_softmax(scores, inside)
         weights = self.window.on_weights(weights, where)
 
+        shares = weights.to(states.dtype)
         if where is None:
-            return Attended(weights @ states, weights)
-        return Attended((weights.unsqueeze(-2) @ states).squeeze(-2), weights, where.first)
+            return Attended(shares @ states, weights)
+        return Attended((shares.unsqueeze(-2) @ states).squeeze(-2), weights, where.first)
 
 
 def masked_softmax(scores: Float[Tensor, "B Q N"], inside: Bool[Tensor, "B #Q N"]) -> Float[Tensor, "B Q N"]:
     """Softmax over the positions that are inside; exactly 0 elsewhere, in every precision.
 
-    A row with nothing inside gives zeros: its scores are left alone, so that no 0/0 arises for the gradient
-    to carry into the other rows.
+    In float32 at least: 30 equal shares rounded to bfloat16 sum to 1.0034. A row with nothing inside gives
+    zeros: its scores are left alone, so that no 0/0 arises for the gradient to carry into the other rows.
     """
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     outside = ~inside
     hidden = outside & inside.any(-1, keepdim=True)
     return torch.softmax(scores.masked_fill(hidden, -torch.inf), -1).masked_fill(outside, 0)
