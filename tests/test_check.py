@@ -74,6 +74,7 @@ def test_unequal_sizes_are_named_with_both_sizes_and_the_remedy() -> None:
         ({"scorer__units": 0}, "scorer.units=0: must be"),
         ({"encoder__dropout": 1.0}, "encoder.dropout=1.0: must be a number of at least 0 and less than 1"),
         ({"encoder__dropout": "0,2"}, "encoder.dropout=0,2: must be"),
+        ({"scorer__units": "???"}, "scorer.units has no default: give it, as scorer.units=VALUE"),
         ({"search__max_length": 0}, "search.max_length=0: must be"),
     ],
 )

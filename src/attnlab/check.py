@@ -22,7 +22,11 @@ from attnlab.sweep import identity
 
 # By the option's own name, wherever it stands, so that a new scorer's `units` are covered too.
 _WHOLE = frozenset(
-    {"hidden_size", "embedding_size", "layers", "units", "half_width", "max_length", "beam_size", "n_best"}
+    {
+        *("hidden_size", "embedding_size", "layers", "units", "half_width", "maxout_size", "size"),
+        *("max_length", "beam_size", "n_best", "validation_beam_size", "batch_tokens", "batch_sentences"),
+        *("max_train_length", "max_train_pairs", "train_pairs", "val_pairs", "test_pairs"),
+    }
 )
 _SHARE = frozenset({"dropout", "label_smoothing"})
 _POSITIVE = frozenset({"lr"})
@@ -56,6 +60,8 @@ def _size_fault(path: str, value: Any) -> str | None:
     name = path.rpartition(".")[2]
     if value is None:
         return None
+    if value == "???":  # Hydra's mark of a value without default
+        return f"{path} has no default: give it, as {path}=VALUE"
     if name in _WHOLE and not (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
         return f"{path}={value}: must be a whole number of at least 1"
     if name in _SHARE and not (_number(value) and 0 <= value < 1):
@@ -135,10 +141,10 @@ def _derived(config: Mapping[str, Any] | DictConfig, path: str) -> bool:
     *above, name = path.split(".")
     node: Any = config
     for key in above:
-        if not isinstance(node, DictConfig):
+        if not isinstance(node, DictConfig) or key not in node:  # plain, or a key that is no word
             return False
         node = node[key]
-    return isinstance(node, DictConfig) and OmegaConf.is_interpolation(node, name)
+    return isinstance(node, DictConfig) and name in node and OmegaConf.is_interpolation(node, name)
 
 
 def faults(config: Mapping[str, Any] | DictConfig, defaults: Mapping[str, Any] | None = None) -> list[str]:

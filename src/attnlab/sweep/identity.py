@@ -26,11 +26,11 @@ IGNORED = frozenset(
         *("trainer.devices", "trainer.accelerator", "trainer.num_nodes", "trainer.strategy"),
         *("trainer.threads", "trainer.benchmark", "trainer.detect_anomaly", "trainer.log_every_n_steps"),
         *("trainer.enable_progress_bar", "trainer.enable_model_summary", "trainer.profiler"),
-        "callbacks.save_last",
+        *("callbacks.save_last", "data.licence", "data.show_samples", "data.unknown_limit"),
     }
 )
 # Names of options, wherever they stand, that say where or how fast and not what.
-IGNORED_NAMES = frozenset({"cache", "cache_dir", "num_workers"})
+IGNORED_NAMES = frozenset({"cache_dir", "workers"})
 # A place of which only the last folder counts: the corpus may be moved, but another corpus is another cell.
 PLACES = frozenset({"data.dir"})
 
@@ -72,13 +72,13 @@ def cell(config: Mapping[str, Any] | DictConfig) -> dict[str, str | None]:
 
 
 def _normal(value: Any, path: str, dropped: set[str]) -> Any:
-    """Sorted, with 1.0 as 1, without what is left out."""
+    """With 1.0 as 1, without what is left out."""
     if isinstance(value, Mapping):
-        inner = {str(key): f"{path}.{key}" if path else str(key) for key in value}
+        items = {str(key): (f"{path}.{key}" if path else str(key), item) for key, item in value.items()}
         return {
-            key: _normal(value[key], inner[key], dropped)
-            for key in sorted(inner)
-            if inner[key] not in dropped and key not in IGNORED_NAMES
+            key: _normal(item, inner, dropped)
+            for key, (inner, item) in items.items()
+            if inner not in dropped and key not in IGNORED_NAMES
         }
     if isinstance(value, list | tuple):
         return [_normal(item, path, dropped) for item in value]

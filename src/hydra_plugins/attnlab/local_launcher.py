@@ -34,7 +34,7 @@ class LocalLauncher(Launcher):
             config = compose.cell_config(loader, self.config, list(overrides), initial_job_idx + index)
             folder = compose.sweep_folder(config)
             command = [sys.executable, "-m", "attnlab.train", *compose.cell_arguments(config, folder)]
-            # What the process prints goes to the log that Hydra's file handler writes: no second copy by console.
+            # What the process prints goes to the log that Hydra itself writes: no second copy by console.
             jobs.append(pool.Job([*command, "hydra.job_logging.root.handlers=[file]"], folder / state.LOG))
             result = JobReturn()
             result.overrides, result.cfg, result.hydra_cfg = list(overrides), config, config
