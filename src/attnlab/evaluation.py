@@ -18,8 +18,11 @@ import torch
 
 from attnlab import metrics as measures
 from attnlab import ranks
+from attnlab.loading import load
 from attnlab.loggers.base import Example
 from attnlab.search import Search, forced
+
+__all__ = ["Scored", "Sentence", "decode", "evaluate_set", "load", "score", "write"]
 
 log = logging.getLogger(__name__)
 
@@ -128,6 +131,7 @@ def score(
     scorer: measures.Metrics,
     search: Mapping[str, Any],
     attends: bool,
+    show: bool,
     hypotheses: Sequence[str],
     examples: int = 16,
 ) -> Scored:
@@ -141,6 +145,7 @@ def score(
         scorer: the text metrics.
         search: the search's settings, for the record.
         attends: whether the model has attention at all.
+        show: whether sentences may be handed to loggers (`data.show_samples`).
         hypotheses: the detokenised text of each sentence.
         examples: how many sentences are handed to the loggers, the first of the set.
     """
@@ -174,7 +179,7 @@ def score(
             s.weights,
         )
         for s in sentences[:examples]
-        if attends and s.weights.size and s.weights.shape[1] == len(s.source)
+        if show and attends and s.weights.size and s.weights.shape[1] == len(s.source)
     ]
     return Scored(result, texts, links, shown)
 
@@ -300,6 +305,7 @@ def evaluate_set(
         scorer=scorer,
         search=search_settings,
         attends=attends,
+        show=data.corpus.show_samples,
         hypotheses=texts,
     )
     lengths = torch.tensor([len(sentence.source) for sentence in sentences])

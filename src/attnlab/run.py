@@ -97,7 +97,11 @@ def _run(config: dict[str, Any], folder: Path) -> dict[str, Any]:
     try:
         trainer = build.build_trainer(config, folder, loggers)
         _check_world(config, trainer)
-        _introduce(config, data, model, module, trainer)
+        if trainer.is_global_zero:
+            data.save(folder / "tokenizer")
+            _introduce(config, model, module)
+        # Dropout's stream: one a rank, and the same whatever was drawn while the model was built.
+        torch.manual_seed(int(config["seed_order"]) + 1_000_003 * trainer.global_rank)
         began = time.monotonic()
         trainer.fit(module, datamodule=data)
         wall = time.monotonic() - began
@@ -116,7 +120,6 @@ def _run(config: dict[str, Any], folder: Path) -> dict[str, Any]:
             test = _test(config, folder, module, trainer, data, search, metrics)
             record: dict[str, Any] = {}
             if trainer.is_global_zero:
-                data.save(folder / "tokenizer")
                 record = results.build(
                     **_identity(config),
                     machine=provenance.machine(count=trainer.world_size),
@@ -278,12 +281,8 @@ def _peak_memory(trainer: pl.Trainer) -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def _introduce(
-    config: Mapping[str, Any], data: Any, model: Any, module: TranslationModule, trainer: pl.Trainer
-) -> None:
-    """Says at the start what is trained on what, and how it will be judged."""
-    if not trainer.is_global_zero:
-        return
+def _introduce(config: Mapping[str, Any], model: Any, module: TranslationModule) -> None:
+    """Says at the start what is trained and how it will be judged."""
     counts = model.parameter_counts()
     cell = ", ".join(f"{axis} {option or 'none'}" for axis, option in _facts(config).cell.items())
     log.info(

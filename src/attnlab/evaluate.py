@@ -1,0 +1,209 @@
+"""`attnlab evaluate RUN [OVERRIDES]`: decode and score again, beside the record and without touching it."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import logging
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from attnlab import results
+from attnlab.errors import UserError
+
+GROUPS = ("data", "search", "metrics")
+"""What can be changed: the model is what it is."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The verb's arguments."""
+    made = argparse.ArgumentParser(
+        prog="attnlab evaluate",
+        description="Decode and score test sets again from the best checkpoint of a finished run. Writes "
+        "RUN/evaluations/NAME.json and NAME/<set>/; result.json stays as it is.",
+        epilog="example: attnlab evaluate outputs/runs/CELL/seed1 data.test=[test_2017] search.beam_size=1",
+    )
+    made.add_argument("run", type=Path, help="run folder, .../seed<k>")
+    made.add_argument(
+        "overrides",
+        nargs="*",
+        help=f"options of {', '.join(GROUPS)}, as for train: KEY=VALUE or GROUP=OPTION",
+    )
+    made.add_argument("--name", help="of the evaluation (default: made from the overrides)")
+    made.add_argument("--device", help="such as cpu or cuda:1 (default: a GPU where there is one)")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The verb; returns the exit status."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = parser().parse_args(given)
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    try:
+        record = evaluate(
+            options.run,
+            options.overrides,
+            name=options.name,
+            device=options.device,
+            command=shlex.join(["attnlab", "evaluate", *given]),
+        )
+    except UserError as error:
+        print(f"attnlab: {error}", file=sys.stderr)
+        return 2
+    for name, test in record["test"].items():
+        scores = [f"BLEU {test['bleu']['score']:.2f} ({test['bleu']['signature']})"]
+        scores += [f"{k} {test[k]['score']:.2f}" for k in ("chrf", "ter") if test.get(k)]
+        print(f"{name}: {', '.join(scores)}, {test['n']} sentences")
+    return 0
+
+
+def evaluate(
+    folder: Path | str,
+    overrides: Sequence[str] = (),
+    *,
+    name: str | None = None,
+    device: str | None = None,
+    command: str | None = None,
+) -> dict[str, Any]:
+    """Evaluates a finished run with other data, search or metrics; returns the evaluation's record.
+
+    Args:
+        folder: the run folder.
+        overrides: as on the command line, such as `["data.test=[test_2017]", "search.beam_size=1"]`.
+        name: of the evaluation; by default made from the overrides.
+        device: where to decode; by default the first GPU, or the CPU.
+        command: for the record.
+
+    Raises:
+        UserError: no finished run, an override of something else, or unreadable data.
+    """
+    folder = Path(folder)
+    if not (folder / results.FILES[results.DONE]).is_file():
+        raise UserError(
+            f"{folder}: no finished run is here (result.json is missing); train it to its end first"
+        )
+    from attnlab import build
+    from attnlab.evaluation import evaluate_set
+    from attnlab.loading import load
+
+    run = load(folder, device)
+    config = changed(run.config, overrides)
+    name = name or title(overrides)
+    if not re.fullmatch(r"[\w.+-]+", name):
+        raise UserError(f"--name {name}: use letters, digits, '.', '_', '+' and '-'")
+    data = build.build_data(config, tokenizers=folder / "tokenizer")
+    data.prepare_data()
+    data.setup("test")
+    search, scorer = build.build_search(config), build.build_metrics(config)
+    test: dict[str, Any] = {}
+    for each in data.corpus.test:
+        scored = evaluate_set(
+            each,
+            folder / results.EVALUATIONS / name / each,
+            model=run.model,
+            data=data,
+            search=search,
+            search_settings=config["search"],
+            scorer=scorer,
+            device=run.device,
+            matrices=config["callbacks"].get("attention_matrices"),
+        )
+        assert scored is not None  # there is one process
+        test[each] = scored.result
+    original = results.read(folder / results.FILES[results.DONE])
+    record = results.build_evaluation(
+        cell_id=original["cell_id"],
+        seed=original["seed"],
+        overrides=list(overrides),
+        command=command,
+        checkpoint={"file": "checkpoints/best.ckpt", "step": original["train"]["best_step"]},
+        config={group: config[group] for group in GROUPS},
+        data=data.describe(),
+        test=test,
+    )
+    results.write_evaluation(record, folder, name)
+    return record
+
+
+def title(overrides: Sequence[str]) -> str:
+    """A folder's name from overrides; `again` without any."""
+    words = [re.sub(r"[^\w.+-]+", "_", item.lower()).strip("_") for item in overrides]
+    return "-".join(words) or "again"
+
+
+def changed(config: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+    """A copy of the settings with the overrides put in: whole groups first, then single options.
+
+    Raises:
+        UserError: bad grammar, or a key that is no option of `GROUPS`.
+    """
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import OverrideParseException
+
+    try:
+        parsed = OverridesParser.create().parse_overrides(overrides=list(overrides))
+    except OverrideParseException as error:
+        raise UserError(
+            f"{error.override}: no override; write KEY=VALUE, such as search.beam_size=1"
+        ) from error
+    config = copy.deepcopy(config)
+    groups = {p.key_or_group: str(p.value()) for p in parsed if "." not in p.key_or_group}
+    _known(groups)
+    if groups:
+        fresh = _composed([f"{group}={option}" for group, option in groups.items()])
+        config.update({group: fresh[group] for group in groups})
+    for item in parsed:
+        if "." not in item.key_or_group:
+            continue
+        *above, last = item.key_or_group.split(".")
+        _known([above[0]])
+        node: Any = config
+        for key in above:
+            node = node.get(key) if isinstance(node, dict) else None
+        if not isinstance(node, dict) or last not in node:
+            there = (
+                ", ".join(sorted(k for k in node if not k.startswith("_")))
+                if isinstance(node, dict)
+                else "nothing"
+            )
+            raise UserError(f"{item.key_or_group}: no such option; {'.'.join(above)} has {there}")
+        node[last] = item.value()
+    return config
+
+
+def _known(groups: Any) -> None:
+    for group in groups:
+        if group not in GROUPS:
+            raise UserError(
+                f"{group}: an evaluation can change {', '.join(GROUPS)}; the rest is the run's own"
+            )
+
+
+def _composed(overrides: list[str]) -> dict[str, Any]:
+    """The named options as the configuration has them."""
+    import hydra
+    from hydra.core.global_hydra import GlobalHydra
+    from hydra.errors import HydraException
+    from omegaconf import OmegaConf
+
+    from attnlab.sweep.compose import conf_dir
+
+    GlobalHydra.instance().clear()
+    try:
+        with hydra.initialize_config_dir(str(conf_dir()), job_name="evaluate", version_base="1.3"):
+            config = hydra.compose("config", overrides=overrides)
+    except HydraException as error:
+        raise UserError(" ".join(str(error).split())) from error
+    found: dict[str, Any] = {
+        group: OmegaConf.to_container(config[group], resolve=True)
+        for group in (o.split("=")[0] for o in overrides)
+    }
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

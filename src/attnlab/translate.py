@@ -1,0 +1,100 @@
+"""`attnlab translate RUN [FILE]`: one line in, one line out."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from attnlab.errors import UserError
+from attnlab.lines import read
+
+CHUNK = 1000
+"""Lines translated at once; what has been translated is written before the next are read."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The verb's arguments."""
+    made = argparse.ArgumentParser(
+        prog="attnlab translate",
+        description="Translate a file, or what comes in, with a trained run: one line in, one line out. "
+        "An empty line stays empty.",
+    )
+    made.add_argument("run", type=Path, help="run folder, .../seed<k>")
+    made.add_argument(
+        "file", type=Path, nargs="?", help="UTF-8 text, plain or gzip; standard input without it"
+    )
+    made.add_argument("--beam", type=int, metavar="K", help="beam size; 1 is greedy (default: the run's)")
+    made.add_argument(
+        "--n-best",
+        type=int,
+        default=None,
+        metavar="N",
+        help="N translations a line, as `line ||| translation ||| score`, lines counted from 0",
+    )
+    made.add_argument(
+        "--unk-replace", action="store_true", help="unknown words by the source word looked at most"
+    )
+    made.add_argument("--device", help="such as cpu or cuda:1 (default: a GPU where there is one)")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The verb; returns the exit status."""
+    options = parser().parse_args(arguments)
+    try:
+        _translate(options)
+    except UserError as error:
+        print(f"attnlab: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # `| head` has seen enough
+        sys.stderr.close()
+        return 0
+    return 0
+
+
+def _translate(options: argparse.Namespace) -> None:
+    from attnlab.loading import load
+
+    # Before the slow part: a wrong file name is told at once.
+    try:
+        stream: IO[bytes] = options.file.open("rb") if options.file is not None else sys.stdin.buffer
+    except OSError as error:
+        raise UserError(f"{options.file}: cannot be read ({error.strerror})") from error
+    name = str(options.file) if options.file is not None else "standard input"
+    search: dict[str, Any] = {}
+    if options.beam is not None:
+        search["beam_size"] = options.beam
+    if options.n_best is not None:
+        search["n_best"] = options.n_best
+    if options.unk_replace:
+        search["replace_unknown"] = True
+    with stream:
+        run = load(options.run, options.device)
+        output = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=True)
+        try:
+            first = 0
+            for lines in _chunks(read(stream, name), 1 if stream.isatty() else CHUNK):
+                for number, best in enumerate(run.n_best(lines, **search), start=first):
+                    if options.n_best is None:
+                        print(best[0][0], file=output)
+                    else:
+                        for text, score in best:
+                            print(f"{number} ||| {text} ||| {score:.6f}", file=output)
+                first += len(lines)
+        finally:
+            output.detach()
+
+
+def _chunks(lines: Iterable[str], size: int) -> Iterator[list[str]]:
+    rest = iter(lines)
+    while chunk := list(islice(rest, size)):
+        yield chunk
+
+
+if __name__ == "__main__":
+    sys.exit(main())
