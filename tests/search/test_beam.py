@@ -185,6 +185,28 @@ def test_finished_sentences_leave_and_the_first_step_asks_once(tools):
     assert model.asked[1:] == [(3, 3), (2, 3), (1, 3)]
 
 
+def test_what_happens_after_a_sentence_is_done_does_not_count_though_it_waits_for_others(tools):
+    def table(name, before):
+        row = [-20.0] * 6
+        row[2 if len(before) >= 3 else 3] = SURE
+        return row
+
+    model = tools.Scripted(table)
+    source, lengths = torch.full((12, 5), 10), torch.tensor([1] + [5] * 11)
+    found = Search(1, max_length_factor=1, max_length_offset=2)(model, source, lengths, end=2)
+    assert model.asked[3] == (12, 1)  # the first one, cut at 3 tokens, is still in the batch
+    assert [len(h.tokens) for [h] in found] == [3] * 12
+    assert [h.finished for [h] in found] == [False] + [True] * 11
+
+
+def test_as_many_finished_hypotheses_as_the_beam_is_wide_end_the_search(tools):
+    likes = [-20.0, -20.0, -1.2, -0.4, -20.0, -20.0]  # a word, else the end mark: one finishes at each step
+    model = tools.Scripted(lambda name, before: likes)
+    search = Search(2, length_penalty=6, max_length_offset=30)  # the penalty favours going on for ever
+    [[h]] = search(model, *batch(1), end=2)
+    assert len(model.asked) == 2 and h.finished
+
+
 def test_a_hopeless_beam_stops_early_and_a_promising_one_does_not(tools):
     def table(name, before):  # the end mark at once: -0.6; or one word and the end mark: -0.9 - 0.0
         return [-20, -20, -0.6, -0.9, -5, -5] if not before else [-20, -20, SURE, -20, -20, -20]

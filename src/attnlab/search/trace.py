@@ -76,15 +76,16 @@ class Trace:
 
         slots = np.zeros((steps, sentences, n_best), dtype=np.int64)
         emitted = np.zeros_like(slots)
-        emitted[at, everyone, ranks] = tokens[at, everyone, ranks]  # the last of those cut
         current = np.zeros_like(slot)
         for t in reversed(range(steps)):
             current = np.where(last == t, slot, current)
             slots[t] = current
             if t:
-                before = last >= t
-                emitted[t - 1] = np.where(before, tokens[t - 1][everyone, current], emitted[t - 1])
-                current = np.where(before, parents[t - 1][everyone, current], current)
+                emitted[t - 1] = tokens[t - 1][everyone, current]
+                current = parents[t - 1][everyone, current]
+        emitted[at, everyone, ranks] = np.where(
+            cut, tokens[at, everyone, ranks], emitted[at, everyone, ranks]
+        )
         weights = self._weights(torch.from_numpy(slots), max(lengths))
 
         def one(b: int, j: int) -> Hypothesis:
