@@ -236,7 +236,11 @@ class TranslationModule(pl.LightningModule):
             "sentences": len(self.validation.sample) if self.validation is not None else 0,
         }
         # float32 is Lightning's type for what callbacks watch; the logged number keeps its precision
-        self.log_dict({k: torch.tensor(v, dtype=torch.float32) for k, v in metrics.items()}, logger=False)
+        self.log_dict(
+            {k: torch.tensor(v, dtype=torch.float32) for k, v in metrics.items()},
+            logger=False,
+            sync_dist=True,  # the same on all ranks already; this only tells Lightning so
+        )
         self._emit(metrics)
         if self.recipe.schedule is not None:
             self.recipe.schedule.observe(metrics)
