@@ -100,7 +100,7 @@ def test_completion_offers_verbs_and_options(command: Any) -> None:
         (["sede=3"], ["did you mean seed?"]),
         (
             ["-m", "scorer=additive", "scorer.unitz=3,4"],
-            ["scorer has no unitz, but", "[scorer=additive scorer.unitz=4]"],
+            ["scorer has no unitz, but", "[scorer.unitz=4]"],
         ),
         (["-m", "scorer=dott,general"], ["scorer/dott", "scaled_dot"]),
     ],

@@ -42,3 +42,4 @@ def test_threads_are_those_asked_for_or_a_share_of_the_cores(monkeypatch: pytest
     for threads, slots, expected in [(3, 2, "3"), (None, 2, "4"), (None, 16, "1")]:
         variables = pool.environment(0, slots, threads, [])
         assert (variables["OMP_NUM_THREADS"], variables["MKL_NUM_THREADS"]) == (expected, expected)
+    assert pool.environment(0, 1, 6, [], ranks=2)["OMP_NUM_THREADS"] == "3"

@@ -7,7 +7,7 @@ study's name, places, devices, loggers, what is only shown. A new key with a new
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -119,15 +119,11 @@ def study_name(study: str | None) -> str:
     return study or _RUNS
 
 
-def register(names: Iterable[str] = ("cell", "seed", "study")) -> None:
+def register() -> None:
     """Make `${attnlab.cell:}`, `${attnlab.seed:}` and `${attnlab.study:NAME}` known to OmegaConf."""
-    functions = {
-        "cell": lambda *, _root_: cell_name(_root_),
-        "seed": lambda *, _root_: seed_name(_root_),
-        "study": study_name,
-    }
-    for name in names:
-        OmegaConf.register_new_resolver(f"attnlab.{name}", functions[name], replace=True)
+    OmegaConf.register_new_resolver("attnlab.cell", lambda *, _root_: cell_name(_root_), replace=True)
+    OmegaConf.register_new_resolver("attnlab.seed", lambda *, _root_: seed_name(_root_), replace=True)
+    OmegaConf.register_new_resolver("attnlab.study", study_name, replace=True)
 
 
 register()

@@ -33,9 +33,10 @@ class Plan:
         return [*left_out, f"{total} cells, {len(self.finished)} of them finished, {len(self.jobs)} to train"]
 
 
-def describe(overrides: Sequence[str]) -> str:
-    """The overrides of a cell in one line."""
-    return " ".join(overrides) or "(no overrides)"
+def labels(jobs: Sequence[Sequence[str]]) -> list[str]:
+    """Each cell in one line: those of its overrides that not all cells share."""
+    shared = set.intersection(*(set(job) for job in jobs)) if len(jobs) > 1 else set()
+    return [" ".join(item for item in job if item not in shared) or "the cell" for job in jobs]
 
 
 def _reason(error: Exception, loader: ConfigLoader, master: DictConfig, overrides: list[str]) -> str:
@@ -61,8 +62,8 @@ def make(loader: ConfigLoader, master: DictConfig, jobs: Sequence[Sequence[str]]
     plan = Plan()
     seen: dict[Path, str] = {}
     defaults: dict[str, dict[str, object]] = {}  # per choice of options: a compose costs as much as a cell's
-    for number, job in enumerate(jobs):
-        overrides, line = list(job), describe(job)
+    for number, (job, line) in enumerate(zip(jobs, labels(jobs), strict=True)):
+        overrides = list(job)
         try:
             config = compose.cell_config(loader, master, overrides, number)
             choice = str(config.hydra.runtime.choices)

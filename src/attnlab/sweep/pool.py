@@ -15,10 +15,11 @@ _POLL = 0.1  # seconds
 
 @dataclass(frozen=True)
 class Job:
-    """A command and the file that its output is added to."""
+    """A command, the file that its output is added to, and how many processes share its threads."""
 
     command: Sequence[str]
     log: Path
+    ranks: int = 1
 
 
 def devices() -> list[str]:
@@ -29,13 +30,15 @@ def devices() -> list[str]:
     return [str(n) for n in range(len(list(Path("/dev").glob("nvidia[0-9]*"))))]
 
 
-def environment(slot: int, slots: int, threads: int | None, available: Sequence[str]) -> dict[str, str]:
+def environment(
+    slot: int, slots: int, threads: int | None, available: Sequence[str], ranks: int = 1
+) -> dict[str, str]:
     """The variables of a slot's processes: a share of the cores and of the devices.
 
     With fewer devices than slots, slots share one.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    count = str(threads or max(1, cores // slots))
+    count = str(max(1, (threads or cores // slots) // ranks))
     variables = {**os.environ, "OMP_NUM_THREADS": count, "MKL_NUM_THREADS": count, "PYTHONUNBUFFERED": "1"}
     if slots > 1 and available:
         own = available[slot::slots] or [available[slot % len(available)]]
@@ -111,7 +114,7 @@ def run(
                     if not on_start(index):
                         continue
                     slot = free.pop()
-                    variables = environment(slot, slots, threads, available)
+                    variables = environment(slot, slots, threads, available, jobs[index].ranks)
                     with jobs[index].log.open("ab") as log:
                         # A session of its own: Ctrl-C reaches us alone, and its children end with it.
                         process = subprocess.Popen(

@@ -35,22 +35,18 @@ class GridSweeper(Sweeper):
         (jobs,) = BasicSweeper.split_arguments(overrides, max_batch_size=None)
         planned = plan.make(loader, self.config, jobs)
         if planned.faults:
-            for fault in planned.faults:
-                print(f"attnlab: {fault}", file=sys.stderr)
-            print(
-                f"attnlab: nothing was started; {len(planned.faults)} faults in {len(jobs)} cells",
-                file=sys.stderr,
-            )
+            told = f"nothing was started; {len(planned.faults)} faults in {len(jobs)} cells"
+            for line in [*planned.faults, told]:
+                print(f"attnlab: {line}", file=sys.stderr)
             raise SystemExit(2)
         print("\n".join(planned.lines()), flush=True)
         if not planned.jobs:
             return []
         results = self.launcher.launch(planned.jobs, initial_job_idx=0)
-        failed = [result for result in results if result.status == JobStatus.FAILED]
-        for result in failed:
-            print(
-                f"failed: {plan.describe(result.overrides or [])}\n  {result._return_value}", file=sys.stderr
-            )
+        named = zip(plan.labels(planned.jobs), results, strict=True)
+        failed = [(name, result) for name, result in named if result.status == JobStatus.FAILED]
+        for name, result in failed:
+            print(f"failed: {name}\n  {result._return_value}", file=sys.stderr)
         print(f"{len(results) - len(failed)} of {len(results)} cells finished", flush=True)
         if failed:
             raise SystemExit(1)

@@ -7,11 +7,11 @@ from pathlib import Path
 from hydra.core.utils import JobReturn, JobStatus
 from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from attnlab.errors import UserError
 from attnlab.sweep import compose, pool, state
-from attnlab.sweep.plan import describe
+from attnlab.sweep.plan import labels
 
 _LAST_LINES = 5
 
@@ -29,13 +29,17 @@ class LocalLauncher(Launcher):
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         """Train the cells; one that fails comes back with its exception and the last lines of its log."""
         loader, total = self.hydra_context.config_loader, len(job_overrides)
+        names = labels(job_overrides)
         jobs, results, folders = [], [], []
         for index, overrides in enumerate(job_overrides):
             config = compose.cell_config(loader, self.config, list(overrides), initial_job_idx + index)
             folder = compose.sweep_folder(config)
             command = [sys.executable, "-m", "attnlab.train", *compose.cell_arguments(config, folder)]
             # What the process prints goes to the log that Hydra itself writes: no second copy by console.
-            jobs.append(pool.Job([*command, "hydra.job_logging.root.handlers=[file]"], folder / state.LOG))
+            command.append("hydra.job_logging.root.handlers=[file]")
+            devices = OmegaConf.select(config, "trainer.devices")
+            ranks = devices if isinstance(devices, int) and devices > 0 else 1
+            jobs.append(pool.Job(command, folder / state.LOG, ranks))
             result = JobReturn()
             result.overrides, result.cfg, result.hydra_cfg = list(overrides), config, config
             result.working_dir, result.task_name = str(folder), str(config.hydra.job.name)
@@ -43,7 +47,7 @@ class LocalLauncher(Launcher):
             folders.append(folder)
 
         def say(index: int, words: str) -> None:
-            print(f"[{index + 1}/{total}] {words}: {describe(job_overrides[index])}", flush=True)
+            print(f"[{index + 1}/{total}] {words}: {names[index]}", flush=True)
 
         def start(index: int) -> bool:
             found = None if results[index].cfg.rerun else state.finished(folders[index])
