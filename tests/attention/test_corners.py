@@ -177,5 +177,5 @@ def test_the_predicted_centre_spans_the_sentence_and_uses_its_own_length():
 @pytest.mark.parametrize("window", [name for name in WINDOWS if name != "global"])
 @pytest.mark.parametrize("half_width", [0, -1])
 def test_a_half_width_below_1_is_refused(window, half_width):
-    with pytest.raises(ValueError, match=f"window.half_width={half_width}.*at least 1"):
+    with pytest.raises(ValueError, match=rf"window\.half_width={half_width}.*at least 1"):
         WINDOWS[window][0](SIZE, half_width=half_width)

@@ -25,9 +25,9 @@ class LargeTensors(TorchDispatchMode):
             x.untyped_storage().data_ptr() for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)
         }
         for x in tree_leaves(out):
-            if isinstance(x, torch.Tensor) and x.numel() >= BATCH * LENGTH:
-                if x.untyped_storage().data_ptr() not in old:
-                    self.found.append(str(func))
+            large = isinstance(x, torch.Tensor) and x.numel() >= BATCH * LENGTH
+            if large and x.untyped_storage().data_ptr() not in old:
+                self.found.append(str(func))
         return out
 
 
@@ -82,7 +82,7 @@ def test_picked_rows_and_their_gradient_are_those_of_plain_indexing():
         pull = normal(2, 3, 3, 3, seed=t)
         found.append((rows.pick(at, 3), pull))
         expected.append((plain[torch.arange(2)[:, None, None], places], pull))
-    for (ours, pull), (theirs, _) in zip(found, expected, strict=True):
+    for (ours, _), (theirs, _) in zip(found, expected, strict=True):
         assert torch.equal(ours, theirs)
     for pairs in (found, expected):
         sum((picked * pull).sum() for picked, pull in pairs).backward()

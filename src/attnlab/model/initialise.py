@@ -4,7 +4,7 @@ A parameter's stream is seeded by the run's `seed_init` and the parameter's name
 differ in one axis start from the same values wherever they have the same parameter.
 """
 
-import zlib
+import hashlib
 
 import torch
 from torch import Generator, Tensor, nn
@@ -24,7 +24,9 @@ class Initialiser:
     def __call__(self, module: nn.Module) -> None:
         """Fills all parameters, each from its own stream."""
         for name, parameter in module.named_parameters():
-            generator = Generator().manual_seed(self.seed * 2**32 + zlib.crc32(name.encode()))
+            # Hashed together: torch's CPU generator reads the low 32 bits of a seed and drops the others.
+            stream = hashlib.sha256(f"{self.seed} {name}".encode()).digest()[:4]
+            generator = Generator().manual_seed(int.from_bytes(stream, "big"))
             # Drawn in float32 on the CPU: one seed gives one model, whatever it is then moved to.
             parameter.copy_(self.value(name, torch.empty(parameter.shape), generator))
 
