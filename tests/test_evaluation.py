@@ -1,0 +1,247 @@
+"""Decoding of sets, loading of runs, and evaluations beside the record."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import attnlab
+from attnlab import evaluate as verb
+from attnlab.data.batches import Batch
+from attnlab.errors import UserError
+from attnlab.evaluation import Sentence, decode, score
+from attnlab.metrics import Metrics
+
+TINY = [
+    *(
+        "data.train_pairs=80",
+        "data.val_pairs=8",
+        "data.test_pairs=10",
+        "data.max_words=8",
+        "data.vocabulary=20",
+    ),
+    *("data.batch_tokens=200", "tokenizer.min_frequency=1", "encoder.hidden_size=8", "decoder.hidden_size=8"),
+    *("model.embedding_size=8", "optim.lr=0.02", "search.beam_size=3", "logger=none"),
+    *("trainer.max_epochs=1", "trainer.accelerator=cpu", "metrics.bootstrap.samples=0"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    top = tmp_path_factory.mktemp("evaluation")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ATTNLAB_CACHE", str(top / "cache"))
+        attnlab.train([*TINY, f"out={top}/out", "data.source_eos=true"])
+        (found,) = Path(top / "out").glob("*/*/seed1")
+        yield found
+
+
+@pytest.fixture(scope="module")
+def loaded(folder):
+    return attnlab.load(folder, device="cpu")
+
+
+# --- loading ----------------------------------------------------------------------------------------------
+
+
+def test_a_loaded_run_translates_as_the_run_itself_did(folder, loaded):
+    from attnlab import build
+
+    sources = build.build_data(loaded.config).rows("test")["source"][:]
+    written = (folder / "test/test/hyp.txt").read_text().split("\n")[:-1]
+    assert loaded.translate(sources) == written
+    assert loaded.translate([sources[3]]) == [written[3]]
+
+
+def test_blank_lines_and_no_lines_give_the_same(loaded):
+    assert loaded.translate(["", " \t "]) == ["", ""]
+    assert loaded.translate([]) == []
+
+
+def test_n_best_is_sorted_and_starts_with_the_translation(loaded):
+    lines = ["ba de", "", "fo"]
+    found = loaded.n_best(lines, n_best=2)
+    assert all(1 <= len(best) <= 2 for best in found)
+    for best in found:
+        assert [s for _, s in best] == sorted((s for _, s in best), reverse=True)
+    assert [best[0][0] for best in found] == loaded.translate(lines, n_best=2)
+
+
+def test_attention_of_a_pair_has_a_row_a_piece_and_one_for_the_end_mark(loaded):
+    source, target, weights = loaded.attend("a b c", "x y")
+    assert source[-1] == target[-1] == "</s>"  # this run closes its sources
+    assert weights.shape == (3, 4) and (len(target), len(source)) == weights.shape
+    np.testing.assert_allclose(weights.sum(1), 1, atol=1e-6)
+    own = loaded.attend("a b c")
+    assert own[2].shape == (len(own[1]), 4)
+
+
+def test_links_are_between_words_and_never_with_the_end_mark(loaded):
+    (links,) = loaded.align(["a b c"], ["x y"])
+    assert [j for _, j in links] == [0, 1] and all(0 <= i < 3 for i, _ in links)
+    assert loaded.align(["", "a"], ["", ""]) == [[], []]
+
+
+def test_lists_of_unequal_length_are_refused(loaded):
+    with pytest.raises(UserError, match="1 source lines and 2 target lines"):
+        loaded.align(["a"], ["x", "y"])
+
+
+@pytest.mark.parametrize("missing", ["config.yaml", "checkpoints/best.ckpt"])
+def test_a_folder_without_a_run_is_refused_by_name(tmp_path, missing):
+    if missing != "config.yaml":
+        (tmp_path / "config.yaml").write_text("{}")
+    with pytest.raises(UserError, match=missing.split("/")[-1]):
+        attnlab.load(tmp_path)
+
+
+# --- decoding ---------------------------------------------------------------------------------------------
+
+
+class Model:
+    """Just enough for `decode` with a search of our own."""
+
+    pad, start, training = 0, 2, False
+
+
+def toy_batch(indices):
+    n = len(indices)
+    ones = torch.ones(n, dtype=torch.long)
+    return Batch(torch.tensor(indices), torch.full((n, 1), 4), ones, torch.tensor([[3]] * n), ones)
+
+
+@pytest.mark.parametrize("batches", [[[0, 1], [1]], [[0], [2]], [[1]]])
+def test_rows_that_come_twice_or_not_at_all_are_no_score(monkeypatch, batches):
+    from attnlab.search import Forced, Hypothesis
+
+    def forced(model, source, lengths, target):
+        return Forced(torch.zeros(target.shape), torch.zeros(*target.shape, source.shape[1]))
+
+    monkeypatch.setattr("attnlab.evaluation.forced", forced)
+    given = [toy_batch(indices) for indices in batches]
+
+    def search(model, source, lengths, end):
+        return [[Hypothesis([5], 0.0, 0.0, True, torch.ones(2, 1))] for _ in lengths]
+
+    options = {"end": 3, "device": torch.device("cpu"), "gold": False}
+    with pytest.raises(RuntimeError, match="not each one once"):
+        decode(Model(), given, search, **options)
+    in_order = decode(Model(), [toy_batch([2, 0]), toy_batch([1])], search, **options)
+    assert [sentence.index for sentence in in_order] == [0, 1, 2]
+
+
+class Letters:
+    """A tokeniser whose id is a letter and whose words are what spaces separate."""
+
+    unk = 1
+
+    def pieces(self, ids):
+        return [chr(i) for i in ids]
+
+    def words(self, ids):
+        return list(range(len(ids)))
+
+    def words_of(self, line):
+        return list(range(len(line.split())))
+
+
+def test_a_hand_made_set_is_scored_as_on_paper():
+    # two sentences; losses 0.4 over 3 tokens and 1.5 over 5, end marks counted: exp(1.9 / 8)
+    first = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]], dtype=np.float32)
+    second = np.eye(4, 4, dtype=np.float32)[[0, 1, 2, 3, 3]]
+    sentences = [
+        Sentence(0, [97, 98], [120, 121], first, True, [120, 121], 0.4, first),
+        Sentence(1, [97] * 4, [120] * 5, second, False, [120] * 4, 1.5, second),
+    ]
+    rows = {
+        "source": ["a b", "a a a a"],
+        "target": ["x y", "x x x x"],
+        "alignment": ["0-0 1-1", "0-0 1-1 2-2 3-2"],
+    }
+    metrics = Metrics([10], 1, {"tokenize": "none"}, None, None, {"samples": 0, "level": 0.95, "seed": 1})
+    scored = score(
+        sentences,
+        rows,
+        source_tokenizer=Letters(),
+        target_tokenizer=Letters(),
+        scorer=metrics,
+        search={"beam_size": 2},
+        attends=True,
+        show=True,
+        hypotheses=["x y", "x x x x x"],
+    )
+    result = scored.result
+    assert result["perplexity"] == pytest.approx(1.268, abs=5e-4)
+    assert (result["truncated"], result["n"], result["search"]) == (1, 2, {"beam_size": 2})
+    assert scored.links[0] == {(0, 0), (1, 1)}
+    # predicted: rows t = 0..: links 0-0 1-1 | 0-0 1-1 2-2 3-3: 5 of 6 right, 5 of 6 gold found
+    assert result["alignment"]["predicted"]["aer"] == pytest.approx(1 - 10 / 12)
+    # input: one row later. First: rows 1, 2 -> 1-0 and (tie: the first) 0-1. Second: 1-0 2-1 3-2 3-3: one right.
+    assert result["alignment"]["input"]["precision"] == pytest.approx(1 / 6)
+    assert [example.hypothesis for example in scored.examples] == [["x", "y", "</s>"], ["x"] * 5]
+
+
+def test_sentences_that_may_not_be_shown_reach_no_logger(folder, loaded):
+    sentence = Sentence(0, [97], [120], np.ones((2, 1), dtype=np.float32), True, [120], 0.1, None)
+    metrics = Metrics([10], 1, {"tokenize": "none"}, None, None, {"samples": 0, "level": 0.95, "seed": 1})
+    scored = score(
+        [sentence],
+        {"source": ["a"], "target": ["x"]},
+        source_tokenizer=Letters(),
+        target_tokenizer=Letters(),
+        scorer=metrics,
+        search={},
+        attends=True,
+        show=False,
+        hypotheses=["x"],
+    )
+    assert scored.examples == [] and scored.result["alignment"] is None
+
+
+# --- the verb ---------------------------------------------------------------------------------------------
+
+
+def test_an_evaluation_lies_beside_the_record_and_leaves_it_alone(folder, capsys):
+    before = (folder / "result.json").read_bytes()
+    assert verb.main([str(folder), "search.beam_size=1", "--device", "cpu"]) == 0
+    assert (folder / "result.json").read_bytes() == before
+    record = json.loads((folder / "evaluations/search.beam_size_1.json").read_text())
+    assert record["test"]["test"]["search"]["beam_size"] == 1
+    assert record["overrides"] == ["search.beam_size=1"] and record["command"].startswith("attnlab evaluate")
+    assert len((folder / "evaluations/search.beam_size_1/test/hyp.txt").read_text().splitlines()) == 10
+    assert "BLEU" in capsys.readouterr().out
+
+
+def test_the_same_settings_give_the_same_scores_again(folder):
+    again = verb.evaluate(folder, name="again", device="cpu")
+    assert again["test"] == json.loads((folder / "result.json").read_text())["test"]
+
+
+def test_another_set_and_another_kind_of_score(folder):
+    record = verb.evaluate(folder, ["data.test=[other,test]", "metrics=tokenized_lowercase"], device="cpu")
+    assert list(record["test"]) == ["other", "test"] and record["test"]["other"]["n"] == 10
+    assert "case:lc|eff:no|tok:none" in record["test"]["test"]["bleu"]["signature"]
+    assert record["test"]["test"]["search"]["beam_size"] == 3  # the run's own, as it was not changed
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["search.beem_size=1"], "search.beem_size: no such option; search has beam_size"),
+        (["model.dropout=0"], "an evaluation can change data, search, metrics"),
+        (["decoder=dot"], "an evaluation can change data, search, metrics"),
+        (["metrics=nonsense"], "tokenized_lowercase"),
+        (["beam"], "no override"),
+    ],
+)
+def test_what_cannot_be_changed_is_refused_in_one_line(folder, capsys, overrides, words):
+    assert verb.main([str(folder), *overrides]) == 2
+    told = capsys.readouterr().err
+    assert words in told and told.count("\n") == 1
+
+
+def test_a_run_without_a_record_is_not_evaluated(tmp_path, capsys):
+    assert verb.main([str(tmp_path)]) == 2
+    assert "no finished run" in capsys.readouterr().err
