@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from attnlab.data.encoded import Encoded
     from attnlab.data.files import FilesCorpus
     from attnlab.data.hub import HubCorpus
-    from attnlab.data.tokenizer import BPE, Tokenizer, Unigram, Words
+    from attnlab.data.recipes import BPE, Unigram, Words
+    from attnlab.data.tokenizer import Tokenizer
     from attnlab.data.toy import ToyCorpus
 
 _HOME = {
@@ -25,10 +26,10 @@ _HOME = {
     "Encoded": "encoded",
     "FilesCorpus": "files",
     "HubCorpus": "hub",
-    "BPE": "tokenizer",
+    "BPE": "recipes",
     "Tokenizer": "tokenizer",
-    "Unigram": "tokenizer",
-    "Words": "tokenizer",
+    "Unigram": "recipes",
+    "Words": "recipes",
     "ToyCorpus": "toy",
 }
 

@@ -22,7 +22,7 @@ class Batch(NamedTuple):
         target_lengths: [B], the end mark counted.
     """
 
-    index: Tensor
+    index: Tensor  # type: ignore[assignment]  # of the field's name tuple has a method
     source: Tensor
     source_lengths: Tensor
     target: Tensor

@@ -16,9 +16,10 @@ from torch.utils.data import DataLoader
 from attnlab.data.batches import Batch, BatchSampler, Collate
 from attnlab.data.cache import once
 from attnlab.data.corpus import Corpus, content_hash
-from attnlab.data.encoded import Encoded, encode, kept_rows
-from attnlab.data.summary import lines
-from attnlab.data.tokenizer import Recipe, Tokenizer
+from attnlab.data.encoded import Encoded, encode, kept_rows, overlap
+from attnlab.data.recipes import Recipe
+from attnlab.data.summary import lines, warnings
+from attnlab.data.tokenizer import Tokenizer
 from attnlab.errors import UserError
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("attnlab.data")
 
 FORMAT = 1  # of the cached arrays
+
+
+def _first() -> bool:
+    """Whether this process is the one that speaks."""
+    return getattr(rank_zero_only, "rank", 0) in (0, None)
 
 
 class TranslationData(pl.LightningDataModule):
@@ -61,12 +67,13 @@ class TranslationData(pl.LightningDataModule):
         self.describe()
 
     def setup(self, stage: str | None = None) -> None:
-        """Load what the stage needs, print the counts once, and compare the ranks' data."""
+        """Load everything from the cache, print the counts once, and compare the ranks' data."""
         facts = self.describe()
-        if not self._told and rank_zero_only.rank == 0:
+        if not self._told and _first():
             for line in lines(facts):
                 log.info(line)
-            self._warn(facts)
+            for line in warnings(facts, self.corpus.unknown_limit):
+                log.warning(line)
         self._told = True
         self._compare_ranks(facts)
 
@@ -75,7 +82,7 @@ class TranslationData(pl.LightningDataModule):
         name = self.corpus.train
         loader = self._loader(name, seed=self.seed_order)
         sampler: Any = loader.batch_sampler
-        if rank_zero_only.rank == 0:
+        if _first():
             note = f"{len(sampler)} batches an epoch on each of {sampler.ranks} ranks"
             if sampler.dropped:
                 note += (
@@ -222,26 +229,13 @@ class TranslationData(pl.LightningDataModule):
         return stats if edition is None else {**stats, "edition": edition}
 
     def _overlap(self, name: str) -> dict[str, int]:
-        """Rows of `name` whose pair, and whose source alone, is among the training pairs."""
         corpus = self.corpus
+        texts = {"train": corpus.fingerprint(corpus.train), "held_out": corpus.fingerprint(name)}
 
         def make(folder: Path) -> None:
-            train = corpus.split(corpus.train)
-            source, target = train["source"][:], train["target"][:]
-            rows = kept_rows(corpus, corpus.train)[0].tolist()
-            pairs = {(source[row], target[row]) for row in rows}
-            sources = {source[row] for row in rows}
-            held = corpus.split(name)
-            both = list(zip(held["source"][:], held["target"][:], strict=True))
-            counts = {"pairs": sum(p in pairs for p in both), "sources": sum(s in sources for s, _ in both)}
-            (folder / "overlap.json").write_text(json.dumps(counts), encoding="utf-8")
+            (folder / "overlap.json").write_text(json.dumps(overlap(corpus, name)), encoding="utf-8")
 
-        identity = {
-            "train": corpus.fingerprint(corpus.train),
-            "held_out": corpus.fingerprint(name),
-            **self._drops(),
-        }
-        folder = once(corpus.cache, "overlap", identity, make)
+        folder = once(corpus.cache, "overlap", {**texts, **self._drops()}, make)
         counts: dict[str, int] = json.loads((folder / "overlap.json").read_text(encoding="utf-8"))
         return counts
 
@@ -270,22 +264,9 @@ class TranslationData(pl.LightningDataModule):
             collate_fn=Collate(self.source_tokenizer.pad, self.target_tokenizer.pad),
             num_workers=corpus.workers,
             persistent_workers=corpus.workers > 0,
-            pin_memory=bool(trainer) and trainer.strategy.root_device.type == "cuda",
+            pin_memory=trainer is not None and trainer.strategy.root_device.type == "cuda",
             generator=generator,
         )
-
-    def _warn(self, facts: dict[str, Any]) -> None:
-        for name, split in facts["splits"].items():
-            for side, share in split["unknown"].items():
-                if share > self.corpus.unknown_limit:
-                    log.warning(
-                        "%s, %s: %.0f %% of the pieces are unknown; is the text tokenised or encoded unlike "
-                        "the training text? (data.unknown_limit=%g)",
-                        name,
-                        side,
-                        100 * share,
-                        self.corpus.unknown_limit,
-                    )
 
     def _compare_ranks(self, facts: dict[str, Any]) -> None:
         """Refuse ranks that hold other text or another tokeniser than rank 0."""

@@ -106,6 +106,17 @@ def encode(corpus: Corpus, name: str, source: Tokenizer, target: Tokenizer) -> E
     return Encoded(arrays, stats)
 
 
+def overlap(corpus: Corpus, name: str) -> dict[str, int]:
+    """Rows of a split whose pair (`pairs`), or whose source (`sources`), is among the training pairs."""
+    train = corpus.split(corpus.train)
+    source, target = train["source"][:], train["target"][:]
+    rows = kept_rows(corpus, corpus.train)[0].tolist()
+    pairs, sources = {(source[row], target[row]) for row in rows}, {source[row] for row in rows}
+    held_out = corpus.split(name)
+    both = list(zip(held_out["source"][:], held_out["target"][:], strict=True))
+    return {"pairs": sum(pair in pairs for pair in both), "sources": sum(pair[0] in sources for pair in both)}
+
+
 def _with_end(end: int, *, always: bool) -> Callable[[list[int]], list[int]]:
     return lambda ids: [*ids, end] if ids or always else ids
 

@@ -39,5 +39,16 @@ def lines(facts: dict[str, Any]) -> Iterator[str]:
         yield f"{name}: " + "; ".join(parts)
 
 
+def warnings(facts: dict[str, Any], limit: float) -> Iterator[str]:
+    """One line a split and side of which more than `limit` of the pieces are unknown."""
+    for name, split in facts["splits"].items():
+        for side, share in split["unknown"].items():
+            if share > limit:
+                yield (
+                    f"{name}, {side}: {share:.0%} of the pieces are unknown; is the text tokenised or "
+                    f"encoded unlike the training text? (data.unknown_limit={limit:g})"
+                )
+
+
 def _sides(values: dict[str, float], form: str) -> str:
     return " / ".join(form.format(values[side]) for side in ("source", "target"))
