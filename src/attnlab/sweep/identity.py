@@ -26,7 +26,13 @@ IGNORED = frozenset(
         *("trainer.devices", "trainer.accelerator", "trainer.num_nodes", "trainer.strategy"),
         *("trainer.threads", "trainer.benchmark", "trainer.detect_anomaly", "trainer.log_every_n_steps"),
         *("trainer.enable_progress_bar", "trainer.enable_model_summary", "trainer.profiler"),
-        *("callbacks.save_last", "data.licence", "data.show_samples", "data.unknown_limit"),
+        *(
+            "callbacks.save_last",
+            "callbacks.attention_matrices",
+            "data.licence",
+            "data.show_samples",
+            "data.unknown_limit",
+        ),
     }
 )
 # Names of options, wherever they stand, that say where or how fast and not what.
