@@ -93,13 +93,13 @@ sys.modules["attnlab.run"] = module
 
 
 class Command:
-    """`python -m attnlab.cli` in a folder of its own, with the stand-in for trainings."""
+    """`python -m attnlab.cli` in a folder of its own, with the stand-in for trainings or without."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, stand_in_text: str) -> None:
         self.folder = folder
         stand_in = folder / "stand_in"
         stand_in.mkdir()
-        (stand_in / "sitecustomize.py").write_text(_STAND_IN)
+        (stand_in / "sitecustomize.py").write_text(stand_in_text)
         source = Path(attnlab.__file__).parents[1]
         self.environment = {
             **os.environ,
@@ -122,7 +122,12 @@ class Command:
     def __call__(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
         process = self.start(*arguments, **variables)
-        out, err = process.communicate(timeout=120)
+        try:
+            out, err = process.communicate(timeout=300)
+        except BaseException:
+            process.kill()  # what hangs must not outlive its test
+            process.communicate()
+            raise
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
     def records(self) -> dict[str, dict[str, Any]]:
@@ -139,5 +144,11 @@ class Command:
 
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
-    """The command line, in an empty folder."""
-    return Command(tmp_path)
+    """The command line, in an empty folder, with the stand-in for trainings."""
+    return Command(tmp_path, _STAND_IN)
+
+
+@pytest.fixture
+def real_command(tmp_path: Path) -> Command:
+    """The same with true trainings."""
+    return Command(tmp_path, "")

@@ -57,16 +57,6 @@ def test_all_cells_are_checked_before_the_first_starts(command: Any) -> None:
     assert command.folders() == []
 
 
-def test_what_has_no_effect_is_trained_once(command: Any) -> None:
-    done = command(
-        "train", "-m", "scorer=dot,general", "window=global,local_m", "window.half_width=5,10", "rerun=false"
-    )
-    assert done.returncode == 0, done.stderr
-    assert len(command.records()) == 6  # for each scorer global once, local_m by width
-    assert done.stdout.count("repeated: ") == 2
-    assert "6 cells, 0 of them finished, 6 to train" in done.stdout
-
-
 def test_attention_of_a_fixed_vector_is_one_cell(command: Any) -> None:
     done = command("train", "-m", "decoder=fixed_vector", "scorer=dot,general", "window=global,local_p")
     assert done.returncode == 0, done.stderr
