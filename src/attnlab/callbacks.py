@@ -102,7 +102,7 @@ def standard(
     if patience is not None and patience < 1:
         raise UserError(f"callbacks.patience={patience}: must be at least 1, or null to never stop early")
 
-    def checkpoint(filename: str, **choice: str) -> Callback:
+    def checkpoint(filename: str, **choice: Any) -> Callback:
         return ModelCheckpoint(
             dirpath=folder / "checkpoints",
             filename=filename,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+import io
+from collections.abc import Iterable, Iterator
 from typing import IO
 
 from attnlab.errors import UserError
@@ -18,12 +19,12 @@ def read(stream: IO[bytes], name: str) -> Iterator[str]:
     Raises:
         UserError: not UTF-8, or a damaged gzip file; the message has the line.
     """
-    buffered = stream if hasattr(stream, "peek") else None
-    if buffered is not None and buffered.peek(2)[:2] == b"\x1f\x8b":
-        stream = gzip.GzipFile(fileobj=stream)
+    lines: Iterable[bytes] = stream
+    if isinstance(stream, io.BufferedReader) and stream.peek(2)[:2] == b"\x1f\x8b":
+        lines = gzip.GzipFile(fileobj=stream)
     number = 0
     try:
-        for number, line in enumerate(stream, start=1):
+        for number, line in enumerate(lines, start=1):
             text = line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
             yield text.removeprefix("\ufeff") if number == 1 else text
     except UnicodeDecodeError as error:

@@ -100,6 +100,11 @@ def _run(config: dict[str, Any], folder: Path) -> dict[str, Any]:
         if trainer.is_global_zero:
             data.save(folder / "tokenizer")
             _introduce(config, model, module)
+            for logger in loggers:
+                if hasattr(
+                    logger, "begin"
+                ):  # takes seconds: not at the first update, where it would be timed
+                    logger.begin()
         # Dropout's stream: one a rank, and the same whatever was drawn while the model was built.
         torch.manual_seed(int(config["seed_order"]) + 1_000_003 * trainer.global_rank)
         began = time.monotonic()

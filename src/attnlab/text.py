@@ -47,8 +47,8 @@ def detokenised(
     for _, group in groupby(enumerate(target_tokenizer.words(ids)), key=lambda pair: pair[1]):
         places = [place for place, _ in group]
         parts = []
-        for is_unknown, run in groupby(places, key=lambda place: ids[place] == target_tokenizer.unk):
-            run = list(run)
+        for is_unknown, found in groupby(places, key=lambda place: ids[place] == target_tokenizer.unk):
+            run = list(found)
             parts.append(
                 "".join(pieces[place] for place in run)
                 if is_unknown

@@ -161,7 +161,8 @@ class TranslationModule(pl.LightningModule):
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
         """Logs every `log_every_n_steps` updates."""
-        if self.global_step % max(1, self.trainer.log_every_n_steps or 1) == 0:
+        every: int = getattr(self.trainer, "log_every_n_steps", 1)
+        if self.global_step % max(1, every) == 0:
             self.flush()
 
     def on_train_end(self) -> None:

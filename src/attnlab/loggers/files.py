@@ -58,7 +58,7 @@ class _Csv(CSVLogger):
     """Lightning's CSV logger, told to write at each row, so that a run that dies keeps its rows."""
 
     @rank_zero_only
-    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
+    def log_metrics(self, metrics: dict[str, Any], step: int | None = None) -> None:
         super().log_metrics(dict(metrics), step)
         self.save()
 

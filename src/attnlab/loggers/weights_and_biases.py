@@ -9,6 +9,7 @@ import logging
 import netrc
 import os
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -81,7 +82,7 @@ class WandbLogger(Logger):
         self._mode, self.folder, self.facts = mode, Path(folder), facts
         self.heatmaps, self.heatmap_tokens = heatmaps, heatmap_tokens
         self._run: Any = None
-        self._settings = {
+        self._settings: dict[str, Any] = {
             "project": project,
             "entity": entity,
             "group": group or facts.cell_id,
@@ -102,12 +103,16 @@ class WandbLogger(Logger):
         return self._run.id if self._run is not None else None
 
     @rank_zero_only
-    def begin(self) -> Any:
-        """Starts the run at the first thing logged; later calls give the same run."""
+    def begin(self) -> None:
+        """Starts the run where it has not begun."""
+        self._begun()
+
+    def _begun(self) -> Any:
+        """The run, started where it has not begun."""
         if self._run is None:
             import wandb
 
-            mode = self._mode
+            mode: Any = self._mode
             if mode is None:
                 mode = "online" if has_key() else "offline"
                 if mode == "offline":
@@ -139,7 +144,7 @@ class WandbLogger(Logger):
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         """A row of scalars; `trainer/step` is the number of finished updates."""
-        self.begin().log({**metrics, "trainer/step": step} if step is not None else dict(metrics))
+        self._begun().log({**metrics, "trainer/step": step} if step is not None else dict(metrics))
 
     @rank_zero_only
     def log_evaluation(self, name: str, result: Mapping[str, Any], examples: Sequence[Example] = ()) -> None:
@@ -152,11 +157,11 @@ class WandbLogger(Logger):
         """
         import wandb
 
-        run = self.begin()
+        run = self._begun()
         run.summary.update(scalars(name, result))
         curve = f"length/{name}/bleu"
         run.define_metric(curve, step_metric="length/source")
-        columns = ["bucket", "lo", "hi", "n", "bleu", "ci_low", "ci_high", "mark"]
+        columns: list[str | int] = ["bucket", "lo", "hi", "n", "bleu", "ci_low", "ci_high", "mark"]
         for key, kind in (("by_source_length", "source"), ("by_reference_length", "reference")):
             table = wandb.Table(columns=columns)
             for bucket in result.get(key) or []:
@@ -166,12 +171,14 @@ class WandbLogger(Logger):
                 if kind == "source" and bucket["bleu"] is not None:
                     run.log({"length/source": centre(bucket), curve: bucket["bleu"]})
             run.log({f"length/{name}/by_{kind}": table})
-        small = [
-            e for e in examples if max(len(e.source), len(e.hypothesis)) <= self.heatmap_tokens and e.source
-        ]
-        if small and self.heatmaps:
-            drawn = [self._draw(example) for example in small[: self.heatmaps]]
-            run.log({f"attention/{name}": drawn})
+        fits = (
+            example
+            for example in examples
+            if example.source and max(len(example.source), len(example.hypothesis)) <= self.heatmap_tokens
+        )
+        # A key each: W&B lays the images of one key out as if they were of one size.
+        for number, example in enumerate(islice(fits, self.heatmaps)):
+            run.log({f"attention/{name}/{number}": self._draw(example)})
 
     def _draw(self, example: Example) -> Any:
         """A W&B image of one attention matrix with its tokens."""
