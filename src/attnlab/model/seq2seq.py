@@ -84,6 +84,7 @@ class Seq2Seq(nn.Module):
         self.decoder = decoder(
             embedding_size=embedding_size, context_size=width, attention=attention, readout=made
         )
+        self._check(hidden_size)
         self.output = nn.Linear(made.size, target_size, bias=False)
         if tie_embeddings:
             if made.size != embedding_size:
@@ -93,6 +94,14 @@ class Seq2Seq(nn.Module):
                 )
             self.output.weight = self.target_embedding.weight
         (initialise or FanIn())(self)
+
+    def _check(self, hidden_size: int) -> None:
+        """Sizes that two parts were told apart and that must be one."""
+        size, layers = self.decoder.recurrence.hidden_size, len(self.decoder.bridge[0])
+        if size != hidden_size:
+            raise ValueError(f"decoder.hidden_size={size}, model.hidden_size={hidden_size}; set them equal")
+        if layers != self.encoder.layers:
+            raise ValueError(f"decoder.layers={layers}, encoder.layers={self.encoder.layers}; set them equal")
 
     def encode(self, source: Int[Tensor, "B S"], lengths: Int[Tensor, " B"]) -> tuple[Memory, DecoderState]:
         """The memory to ask and the state before the first target token, one hypothesis a sentence."""
