@@ -113,8 +113,11 @@ def random_table(
 def real_model(
     order: type, window: Callable = Global, *, sharp: float = 4.0, seed: int = 0, **given
 ) -> Seq2Seq:
-    """A small untrained model; `sharp` scales its parameters, so that its choices differ in earnest."""
-    torch.manual_seed(seed)
+    """A small untrained model; `sharp` scales its parameters, so that its choices differ in earnest.
+
+    Its values are drawn here: no test of search depends on how models are initialised.
+    """
+    generator = torch.Generator().manual_seed(seed)
     asks = order is not FixedVector
     sizes = {"source_size": 17, "target_size": 14, "hidden_size": 8, "embedding_size": 6}
     model = Seq2Seq(
@@ -129,7 +132,7 @@ def real_model(
     )
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.mul_(sharp)
+            parameter.uniform_(-0.3 * sharp, 0.3 * sharp, generator=generator)
         model.output.weight[END] *= 2  # it ends in some places, and surely not in others
     return model.eval()
 

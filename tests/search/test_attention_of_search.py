@@ -8,17 +8,21 @@ from attnlab.search import Search, forced
 
 @pytest.mark.parametrize("beam", [1, 5])
 def test_forcing_an_output_gives_back_its_score_and_its_weights(tools, order, window, beam):
-    model = tools.real_model(order, window, sharp=3.0)
+    model = tools.real_model(order, window)
     source, lengths = tools.sources([7, 2, 5, 1, 9, 4])
     search = Search(beam, n_best=beam, max_length_offset=3)
-    found = search(model, source, lengths, end=tools.END)
+    cut = search(model, source, lengths, end=tools.PAD)  # never emitted: nothing ends
+    end = cut[0][0].tokens[2]
+    ended = search(model, source, lengths, end=end)
 
-    assert len({h.finished for row in found for h in row}) == 2  # both kinds are seen
-    for row, length, hypotheses in zip(source, lengths.tolist(), found, strict=True):
+    assert not any(h.finished for row in cut for h in row)
+    assert any(h.finished for row in ended for h in row)
+    pairs = zip([*source, *source], lengths.tolist() * 2, [*cut, *ended], strict=True)
+    for row, length, hypotheses in pairs:
         for hypothesis in hypotheses:
             if hypothesis.missing:
                 continue
-            target = hypothesis.tokens + [tools.END] * hypothesis.finished
+            target = hypothesis.tokens + [end] * hypothesis.finished
             given = forced(model, row[None, :length], torch.tensor([length]), torch.tensor([target]))
             assert hypothesis.weights.shape == (len(target), length)
             torch.testing.assert_close(hypothesis.weights, given.weights[0], atol=1e-5, rtol=0)
