@@ -85,25 +85,25 @@ def _end(processes: Sequence[subprocess.Popen[bytes]], grace: float) -> None:
 
 
 def run(
-    jobs: Sequence[Job],
+    count: int,
     slots: int,
     threads: int | None,
     grace: float,
-    on_start: Callable[[int], bool],
+    prepare: Callable[[int], Job | None],
     on_end: Callable[[int, int, float], None],
 ) -> None:
     """Run all jobs, `slots` at a time, in their order; a job that fails stops no other.
 
     Args:
-        jobs: what to run.
+        count: how many jobs.
         slots: how many at a time.
         threads: CPU threads of each, None for an equal share of the cores.
         grace: seconds a process has to end after a signal.
-        on_start: called with a job's index before it starts; False leaves it out.
+        prepare: gives the job of an index, just before it starts; None leaves it out.
         on_end: called with index, exit status and seconds.
     """
     available = devices()
-    waiting = list(range(len(jobs)))[::-1]
+    waiting = list(range(count))[::-1]
     free = list(range(slots))[::-1]
     running: dict[int, tuple[int, subprocess.Popen[bytes], float]] = {}
     with _ended_by_signal():
@@ -111,14 +111,15 @@ def run(
             while waiting or running:
                 while waiting and free:
                     index = waiting.pop()
-                    if not on_start(index):
+                    job = prepare(index)
+                    if job is None:
                         continue
                     slot = free.pop()
-                    variables = environment(slot, slots, threads, available, jobs[index].ranks)
-                    with jobs[index].log.open("ab") as log:
+                    variables = environment(slot, slots, threads, available, job.ranks)
+                    with job.log.open("ab") as log:
                         # A session of its own: Ctrl-C reaches us alone, and its children end with it.
                         process = subprocess.Popen(
-                            list(jobs[index].command),
+                            list(job.command),
                             stdin=subprocess.DEVNULL,
                             stdout=log,
                             stderr=subprocess.STDOUT,

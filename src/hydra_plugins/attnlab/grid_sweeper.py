@@ -7,6 +7,7 @@ from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from hydra.core.utils import JobStatus
+from hydra.plugins.launcher import Launcher
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
@@ -16,6 +17,10 @@ from attnlab.sweep import plan
 
 class GridSweeper(Sweeper):
     """As Hydra's basic sweeper, with a check of all cells first and a list of failures last."""
+
+    hydra_context: HydraContext
+    config: DictConfig
+    launcher: Launcher
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         """Make the launcher that the configuration names."""

@@ -28,39 +28,37 @@ class LocalLauncher(Launcher):
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         """Train the cells; one that fails comes back with its exception and the last lines of its log."""
-        loader, total = self.hydra_context.config_loader, len(job_overrides)
-        names = labels(job_overrides)
-        jobs, results, folders = [], [], []
-        for index, overrides in enumerate(job_overrides):
-            config = compose.cell_config(loader, self.config, list(overrides), initial_job_idx + index)
-            folder = compose.sweep_folder(config)
-            command = [sys.executable, "-m", "attnlab.train", *compose.cell_arguments(config, folder)]
-            # What the process prints goes to the log that Hydra itself writes: no second copy by console.
-            command.append("hydra.job_logging.root.handlers=[file]")
-            devices = OmegaConf.select(config, "trainer.devices")
-            ranks = devices if isinstance(devices, int) and devices > 0 else 1
-            jobs.append(pool.Job(command, folder / state.LOG, ranks))
-            result = JobReturn()
-            result.overrides, result.cfg, result.hydra_cfg = list(overrides), config, config
-            result.working_dir, result.task_name = str(folder), str(config.hydra.job.name)
-            results.append(result)
-            folders.append(folder)
+        names, total = labels(job_overrides), len(job_overrides)
+        results = [JobReturn() for _ in names]
 
         def say(index: int, words: str) -> None:
             print(f"[{index + 1}/{total}] {words}: {names[index]}", flush=True)
 
-        def start(index: int) -> bool:
-            found = None if results[index].cfg.rerun else state.finished(folders[index])
-            if found is not None:  # by another sweep, since the plan was made
-                results[index].status, results[index].return_value = JobStatus.COMPLETED, None
+        def prepare(index: int) -> pool.Job | None:
+            result, overrides = results[index], list(job_overrides[index])
+            loader = self.hydra_context.config_loader
+            config = compose.cell_config(loader, self.config, overrides, initial_job_idx + index)
+            folder = compose.sweep_folder(config)
+            result.overrides, result.cfg, result.hydra_cfg = overrides, config, config
+            result.working_dir, result.task_name = str(folder), str(config.hydra.job.name)
+            if not config.rerun and state.finished(folder) is not None:  # by another, since the plan was made
+                result.status, result.return_value = JobStatus.COMPLETED, None
                 say(index, "finished already")
-                return False
-            folders[index].mkdir(parents=True, exist_ok=True)
+                return None
+            folder.mkdir(parents=True, exist_ok=True)
             say(index, "started")
-            return True
+            # What the process prints goes to the log that Hydra itself writes: no second copy by console.
+            command = [
+                *(sys.executable, "-m", "attnlab.train", *compose.cell_arguments(config, folder)),
+                "hydra.job_logging.root.handlers=[file]",
+            ]
+            devices = OmegaConf.select(config, "trainer.devices")
+            ranks = devices if isinstance(devices, int) and devices > 0 else 1
+            return pool.Job(command, folder / state.LOG, ranks)
 
         def end(index: int, status: int, seconds: float) -> None:
-            result, folder = results[index], folders[index]
+            result = results[index]
+            folder = Path(str(result.working_dir))
             if status == 0:
                 scores = state.bleu(state.finished(folder) or {})
                 result.status, result.return_value = JobStatus.COMPLETED, None
@@ -71,7 +69,7 @@ class LocalLauncher(Launcher):
                 result.return_value = UserError(f"{folder} ended with {status} after {seconds:.0f} s\n{tail}")
                 say(index, f"FAILED with {status} after {seconds:.0f} s")
 
-        pool.run(jobs, self.slots, self.threads, self.grace, start, end)
+        pool.run(total, self.slots, self.threads, self.grace, prepare, end)
         return results
 
 
