@@ -123,7 +123,8 @@ def test_a_row_with_nothing_to_attend_to_leaves_the_gradients_of_the_others(scor
     query, states = normal(2, 7, SIZE, seed=1), normal(2, 6, SIZE, seed=2)
     together = [x.clone().requires_grad_() for x in (query, states)]
     alone = [x[:1].clone().requires_grad_() for x in (query, states)]
-    found = gradients(attention, *together, torch.tensor([5, 0]), one_step)
+    with torch.autograd.set_detect_anomaly(True):  # no NaN on the way either, which a later mask might hide
+        found = gradients(attention, *together, torch.tensor([5, 0]), one_step)
     expected = gradients(attention, *alone, torch.tensor([5]), one_step)
     for name in expected:
         torch.testing.assert_close(found[name], expected[name], rtol=0, atol=1e-12)
