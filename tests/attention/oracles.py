@@ -28,7 +28,7 @@ def _times(matrix: Tensor, vector: Tensor) -> Tensor:
 
 
 def dot(p: Parameters, s: Tensor, h: Tensor) -> list[Tensor | None]:
-    """Luong et al. 2015, eq. 8: e_j = s . h_j."""
+    """Luong et al. 2015, 3.1: e_j = s . h_j."""
     return [_dot(s, h_j) for h_j in h]
 
 
@@ -38,7 +38,7 @@ def scaled_dot(p: Parameters, s: Tensor, h: Tensor) -> list[Tensor | None]:
 
 
 def general(p: Parameters, s: Tensor, h: Tensor) -> list[Tensor | None]:
-    """Luong et al. 2015, eq. 8: e_j = s' W h_j, W of H x K."""
+    """Luong et al. 2015, 3.1: e_j = s' W h_j, W of H x K."""
     W = p["W.weight"]
     scores: list[Tensor | None] = []
     for h_j in h:
@@ -74,7 +74,7 @@ def concat(p: Parameters, s: Tensor, h: Tensor) -> list[Tensor | None]:
 
 
 def location(p: Parameters, s: Tensor, h: Tensor) -> list[Tensor | None]:
-    """Luong et al. 2015, eq. 9: e_j = (W s)_j, for as many j as W has rows."""
+    """Luong et al. 2015, 3.1: e_j = (W s)_j, for as many j as W has rows."""
     W = p["W"]
     return [_dot(W[j], s) if j < len(W) else None for j in range(len(h))]
 
@@ -103,7 +103,7 @@ def local_m(p: Parameters, s: Tensor, e: dict[int, Tensor], t: int, S: int, D: i
 
 
 def centre(p: Parameters, s: Tensor, S: int) -> Tensor:
-    """Luong et al. 2015, eq. 9: p_t = S sigmoid(v_p' tanh(W_p s))."""
+    """Luong et al. 2015, 3.2: p_t = S sigmoid(v_p' tanh(W_p s))."""
     z = _dot(p["v_p"], torch.stack([torch.tanh(x) for x in _times(p["W_p.weight"], s)]))
     return S / (1 + torch.exp(-z))
 
@@ -119,7 +119,7 @@ def _gaussian(j: int, p_t: Tensor, D: int) -> Tensor:
 
 
 def local_p(p: Parameters, s: Tensor, e: dict[int, Tensor], t: int, S: int, D: int) -> dict[int, Tensor]:
-    """Luong et al. 2015, eq. 10: a_j = softmax(e)_j exp(-(j - p_t)^2 / (2 sigma^2)), sigma = D / 2."""
+    """Luong et al. 2015, 3.2: a_j = softmax(e)_j exp(-(j - p_t)^2 / (2 sigma^2)), sigma = D / 2."""
     p_t = centre(p, s, S)
     return {j: a * _gaussian(j, p_t, D) for j, a in softmax(_around(p_t, e, S, D)).items()}
 

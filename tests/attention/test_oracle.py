@@ -76,7 +76,7 @@ def test_the_oracle_itself_gives_shares_of_one():
 
 
 def test_the_printed_concat_is_additive_by_another_name():
-    # Luong et al. 2015, eq. 8: v' tanh(W [s; h_j]); its W is [W, U] side by side.
+    # Luong et al. 2015, 3.1: v' tanh(W [s; h_j]); its W is [W, U] side by side.
     attention = make("additive", "global", SIZE)
     scorer = attention.scorer
     W = torch.cat((scorer.W.weight, scorer.U.weight), dim=1)

@@ -45,7 +45,7 @@ class Scorer(nn.Module):
 
 
 class Dot(Scorer):
-    """e_j = s . h_j (Luong et al. 2015, eq. 8, dot). No parameters; needs H = K.
+    """e_j = s . h_j (Luong et al. 2015, section 3.1, dot). No parameters; needs H = K.
 
     Raises:
         ValueError: the two sizes differ.
@@ -77,7 +77,7 @@ class ScaledDot(Dot):
 
 
 class General(Scorer):
-    """e_j = s' W h_j, W of H x K (Luong et al. 2015, eq. 8, general)."""
+    """e_j = s' W h_j, W of H x K (Luong et al. 2015, section 3.1, general)."""
 
     def __init__(self, query_dim: int, key_dim: int) -> None:
         super().__init__(query_dim, key_dim)
@@ -97,8 +97,8 @@ class General(Scorer):
 class Additive(Scorer):
     """e_j = v' tanh(W s + U h_j [+ b]) (Bahdanau et al. 2015, section 3.1 and appendix A.1.2).
 
-    The form printed as `concat` by Luong et al. 2015 (eq. 8), v' tanh(W [s; h_j]), is this one by another
-    name: the columns of its W that meet s are W here, those that meet h_j are U.
+    The form printed as `concat` by Luong et al. 2015 (section 3.1), v' tanh(W [s; h_j]), is this one by
+    another name: the columns of its W that meet s are W here, those that meet h_j are U.
 
     Args:
         query_dim: H.
@@ -144,7 +144,7 @@ class Concat(Scorer):
 
 
 class Location(Scorer):
-    """e_j = (W s)_j: row j of W, whatever stands at position j (Luong et al. 2015, eq. 9, location).
+    """e_j = (W s)_j: row j of W, whatever stands at position j (Luong et al. 2015, section 3.1, location).
 
     Args:
         query_dim: H.

@@ -108,7 +108,7 @@ class LocalM(Window):
 class LocalP(LocalM):
     """Predictive: p_t = S sigmoid(v_p' tanh(W_p s)), and a Gaussian on the weights.
 
-    Luong et al. 2015, section 3.2, eq. 9 and 10. m_t = floor(p_t) kept within 1..S. The weights are not
+    Luong et al. 2015, section 3.2, local-p. m_t = floor(p_t) kept within 1..S. The weights are not
     renormalised, so their sum is at most 1. S is the sentence's own length. The published code centres on
     (S - 1) sigmoid + 1 instead.
 
