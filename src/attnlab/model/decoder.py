@@ -86,6 +86,7 @@ class Decoder(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
+        self.layers = layers
         self.attention = attention
         self.readout = readout
         feed = self.feed_size(context_size, readout.size)

@@ -97,7 +97,7 @@ class Seq2Seq(nn.Module):
 
     def _check(self, hidden_size: int) -> None:
         """Sizes that two parts were told apart and that must be one."""
-        size, layers = self.decoder.recurrence.hidden_size, len(self.decoder.bridge[0])
+        size, layers = self.decoder.recurrence.hidden_size, self.decoder.layers
         if size != hidden_size:
             raise ValueError(f"decoder.hidden_size={size}, model.hidden_size={hidden_size}; set them equal")
         if layers != self.encoder.layers:
