@@ -71,6 +71,7 @@ def test_the_record_is_complete_and_is_what_was_written(trained):
     assert record["config"]["optim"]["lr"] == 0.02
     assert record["train"]["best_step"] == record["val"]["step"] <= record["train"]["updates"]
     assert record["train"]["device_s"] == record["train"]["wall_s"] > 0
+    assert record["machine"]["device"] == "cpu"  # what was asked for, whatever the machine has
     assert record["parameters"]["attention"] > 0
     assert record["val"]["signature"] == record["test"]["test"]["bleu"]["signature"]
 
@@ -230,10 +231,14 @@ def test_a_run_that_fails_leaves_the_reason_and_the_cost(cache, tmp_path, monkey
 
 def test_a_rerun_that_fails_takes_the_old_record_away(cache, tmp_path, monkeypatch):
     train(tmp_path, "trainer.max_epochs=1")
+    further = only(tmp_path) / "evaluations" / "again.json"  # of the checkpoint that goes
+    further.parent.mkdir()
+    further.touch()
     monkeypatch.setattr("attnlab.evaluation.decode", lambda *a, **k: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         train(tmp_path, "trainer.max_epochs=1", "rerun=true")
     assert failed(tmp_path)["error"]["type"] == "ZeroDivisionError"
+    assert not further.exists()
 
 
 @pytest.fixture

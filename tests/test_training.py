@@ -22,8 +22,8 @@ from attnlab.loggers import MetricsFile
 from attnlab.metrics import Bleu
 from attnlab.model import Combine, Encoder, PostCombine, Seq2Seq
 from attnlab.optim import Halving, Plateau, Recipe
-from attnlab.run import QUIET
 from attnlab.search import Search
+from attnlab.surroundings import QUIET
 from attnlab.training import TranslationModule, Validation, objective, summed_loss
 
 PAD, UNK, START, END = range(4)

@@ -66,6 +66,15 @@ def machine(
     }
 
 
+def device_name(device: Any) -> str:
+    """The name for the record of a `torch.device` that was used: the GPU's own, else the kind."""
+    if device.type != "cuda":
+        return str(device.type)
+    import torch
+
+    return torch.cuda.get_device_name(device)
+
+
 def _cpu() -> str:
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():

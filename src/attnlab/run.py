@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import logging
 import resource
-import signal
 import sys
-import threading
 import time
 import traceback
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnlab import provenance, results
 from attnlab.errors import UserError
+from attnlab.surroundings import logged, prepare, quiet, terminable
 
 if TYPE_CHECKING:
     import pytorch_lightning as pl
@@ -31,19 +28,6 @@ log = logging.getLogger(__name__)
 
 ASKED = ("cell", "overrides", "command")
 """Keys beside the settings that say who the run is and how it was asked for."""
-
-QUIET = (
-    ".*does not have many workers.*",
-    ".*isinstance.treespec, LeafSpec.*",
-    ".*No .*_dataloader.* defined.*",
-    ".*Checkpoint directory .* exists and is not empty.*",
-    ".*smaller than the logging interval.*",
-)
-"""Warnings of Lightning's that do not apply: small batches are collated faster than a worker is asked."""
-
-
-class Stopped(SystemExit):
-    """A signal ended the run."""
 
 
 def run_cell(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -65,8 +49,8 @@ def run_cell(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     first = int(getattr(rank_zero_only, "rank", 0) or 0) == 0
     begun = time.monotonic()
     if first:
-        _prepare(folder, config)
-    with _logged(folder, first), _quiet():
+        prepare(folder, config)
+    with logged(folder, first), quiet():
         try:
             return _run(dict(config), folder)
         except BaseException as error:
@@ -84,7 +68,7 @@ def _run(config: dict[str, Any], folder: Path) -> dict[str, Any]:
     if threads is not None:
         torch.set_num_threads(int(threads))
     facts = _facts(config)
-    with _terminable():
+    with terminable():
         data = build.build_data(config)
         data.prepare_data()
         data.setup("fit")
@@ -101,16 +85,14 @@ def _run(config: dict[str, Any], folder: Path) -> dict[str, Any]:
             data.save(folder / "tokenizer")
             _introduce(config, model, module)
             for logger in loggers:
-                if hasattr(
-                    logger, "begin"
-                ):  # takes seconds: not at the first update, where it would be timed
+                if hasattr(logger, "begin"):  # takes seconds, which are no training time
                     logger.begin()
         # Dropout's stream: one a rank, and the same whatever was drawn while the model was built.
         torch.manual_seed(int(config["seed_order"]) + 1_000_003 * trainer.global_rank)
         began = time.monotonic()
         trainer.fit(module, datamodule=data)
         wall = time.monotonic() - began
-        with _terminable():
+        with terminable():
             kept = _restore(module, trainer)
             train = {
                 "updates": trainer.global_step,
@@ -127,7 +109,9 @@ def _run(config: dict[str, Any], folder: Path) -> dict[str, Any]:
             if trainer.is_global_zero:
                 record = results.build(
                     **_identity(config),
-                    machine=provenance.machine(count=trainer.world_size),
+                    machine=provenance.machine(
+                        provenance.device_name(trainer.strategy.root_device), trainer.world_size
+                    ),
                     data=data.describe(),
                     parameters=model.parameter_counts(),
                     train=train,
@@ -306,72 +290,3 @@ def _introduce(config: Mapping[str, Any], model: Any, module: TranslationModule)
             options["validation_beam_size"],
         )
     log.info("best checkpoint by %s", options["monitor"])
-
-
-# --- the surroundings of a run ----------------------------------------------------------------------------
-
-
-def _prepare(folder: Path, config: Mapping[str, Any]) -> None:
-    """Makes the folder, takes away what an earlier attempt left, writes `config.yaml`."""
-    from omegaconf import OmegaConf
-
-    folder.mkdir(parents=True, exist_ok=True)
-    stale = [folder / name for name in results.FILES.values()]
-    stale += [*folder.glob("checkpoints/*.ckpt"), *folder.glob("test/*/*")]
-    for path in stale:
-        if path.is_file():
-            path.unlink()
-    OmegaConf.save(OmegaConf.create(dict(config)), folder / "config.yaml")
-
-
-@contextmanager
-def _logged(folder: Path, first: bool) -> Iterator[None]:
-    """`train.log` in the folder, unless Hydra writes it already; Lightning's own chatter off."""
-    path = folder / "train.log"
-    root, ours = logging.getLogger(), logging.getLogger("attnlab")
-    lightning = logging.getLogger("pytorch_lightning")
-    there = any(
-        isinstance(handler, logging.FileHandler) and Path(handler.baseFilename) == path.resolve()
-        for handler in root.handlers
-    )
-    handler = None
-    if first and not there:
-        handler = logging.FileHandler(path, encoding="utf-8", delay=True)
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-        ours.addHandler(handler)
-    levels = ours.level, lightning.level
-    ours.setLevel(logging.INFO if first else logging.ERROR)
-    lightning.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        ours.setLevel(levels[0])
-        lightning.setLevel(levels[1])
-        if handler is not None:
-            ours.removeHandler(handler)
-            handler.close()
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    with warnings.catch_warnings():
-        for message in QUIET:
-            warnings.filterwarnings("ignore", message)
-        yield
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """SIGTERM raises, so that a failed record is left; during the fit Lightning does this itself."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, frame: Any) -> None:
-        raise Stopped(128 + number)
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,96 @@
+"""What surrounds a run: its folder, its log, warnings that do not apply, and signals that end it."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import signal
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from attnlab import results
+
+QUIET = (
+    ".*does not have many workers.*",
+    ".*isinstance.treespec, LeafSpec.*",
+    ".*No .*_dataloader.* defined.*",
+    ".*Checkpoint directory .* exists and is not empty.*",
+    ".*smaller than the logging interval.*",
+)
+"""Warnings of Lightning's that do not apply: small batches are collated faster than a worker is asked."""
+
+
+class Stopped(SystemExit):
+    """A signal ended the run."""
+
+
+def prepare(folder: Path, config: Mapping[str, Any]) -> None:
+    """Makes the folder, takes away what an earlier attempt left, writes `config.yaml`."""
+    from omegaconf import OmegaConf
+
+    folder.mkdir(parents=True, exist_ok=True)
+    stale = [folder / name for name in results.FILES.values()]
+    stale += [*folder.glob("checkpoints/*.ckpt"), *folder.glob("test/*/*")]
+    for path in stale:
+        if path.is_file():
+            path.unlink()
+    shutil.rmtree(folder / results.EVALUATIONS, ignore_errors=True)  # of a checkpoint that is no more
+    OmegaConf.save(OmegaConf.create(dict(config)), folder / "config.yaml")
+
+
+@contextmanager
+def logged(folder: Path, first: bool) -> Iterator[None]:
+    """`train.log` in the folder, unless Hydra writes it already; Lightning's own chatter off."""
+    path = folder / "train.log"
+    root, ours = logging.getLogger(), logging.getLogger("attnlab")
+    lightning = logging.getLogger("pytorch_lightning")
+    there = any(
+        isinstance(handler, logging.FileHandler) and Path(handler.baseFilename) == path.resolve()
+        for handler in root.handlers
+    )
+    handler = None
+    if first and not there:
+        handler = logging.FileHandler(path, encoding="utf-8", delay=True)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        ours.addHandler(handler)
+    levels = ours.level, lightning.level
+    ours.setLevel(logging.INFO if first else logging.ERROR)
+    lightning.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        ours.setLevel(levels[0])
+        lightning.setLevel(levels[1])
+        if handler is not None:
+            ours.removeHandler(handler)
+            handler.close()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Lightning's warnings that do not apply, off."""
+    with warnings.catch_warnings():
+        for message in QUIET:
+            warnings.filterwarnings("ignore", message)
+        yield
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """SIGTERM raises, so that a failed record is left; during the fit Lightning does this itself."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: Any) -> None:
+        raise Stopped(128 + number)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
