@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from attnlab import results
+from attnlab import provenance, results
 from attnlab.errors import UserError
 
 GROUPS = ("data", "search", "metrics")
@@ -122,6 +122,7 @@ def evaluate(
         command=command,
         checkpoint={"file": "checkpoints/best.ckpt", "step": original["train"]["best_step"]},
         config={group: config[group] for group in GROUPS},
+        machine=provenance.machine(provenance.device_name(run.device)),
         data=data.describe(),
         test=test,
     )
@@ -186,23 +187,16 @@ def _known(groups: Any) -> None:
 def _composed(overrides: list[str]) -> dict[str, Any]:
     """The named options as the configuration has them."""
     import hydra
-    from hydra.core.global_hydra import GlobalHydra
     from hydra.errors import HydraException
-    from omegaconf import OmegaConf
 
-    from attnlab.sweep.compose import conf_dir
+    from attnlab.sweep import compose, identity
 
-    GlobalHydra.instance().clear()
     try:
-        with hydra.initialize_config_dir(str(conf_dir()), job_name="evaluate", version_base="1.3"):
-            config = hydra.compose("config", overrides=overrides)
+        with compose.composing():
+            config = identity.plain(hydra.compose("config", overrides=overrides))
     except HydraException as error:
         raise UserError(" ".join(str(error).split())) from error
-    found: dict[str, Any] = {
-        group: OmegaConf.to_container(config[group], resolve=True)
-        for group in (o.split("=")[0] for o in overrides)
-    }
-    return found
+    return {group: config[group] for group in (o.split("=")[0] for o in overrides)}
 
 
 if __name__ == "__main__":

@@ -8,17 +8,13 @@ that would be the whole sweep.
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import hydra
-from hydra import version
 from hydra._internal.utils import get_args_parser
-from hydra.core.config_loader import ConfigLoader
-from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import CompactHydraException, HydraException
 from hydra.types import RunMode
@@ -27,7 +23,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from attnlab.check import check
 from attnlab.errors import UserError
-from attnlab.sweep import compose, identity, state
+from attnlab.sweep import compose, gate, identity, state
 
 identity.register()
 
@@ -52,6 +48,7 @@ def _validation_bleu(record: dict[str, Any] | None) -> float | None:
 
 def _task(_: DictConfig) -> float | None:
     """One cell, as Hydra hands it over."""
+    gate.leave_errors()
     node: Any = HydraConfig.get()
     config: DictConfig = node._get_root()  # the task's part and Hydra's, together
     folder = Path(node.runtime.output_dir)
@@ -73,6 +70,7 @@ def main() -> None:
     """The command; Hydra reads `sys.argv`."""
     # Not a decorator: that would set Hydra's version base for everyone who imports this.
     command = hydra.main(version_base="1.3", config_path=str(compose.conf_dir()), config_name="config")(_task)
+    gate.take_errors()
     try:
         command()
     except BrokenPipeError:  # `attnlab train --help | head`
@@ -80,38 +78,26 @@ def main() -> None:
     except KeyboardInterrupt:
         print("attnlab: interrupted", file=sys.stderr)
         raise SystemExit(130) from None
-    except SystemExit as end:
-        if end.code == 1 and not HydraConfig.initialized():  # Hydra could not compose
-            _name_the_options()
-        raise
-
-
-def _name_the_options() -> None:
-    """Say which options there are, where an override on the command line names none."""
-    arguments = get_args_parser().parse_args()
-    try:
-        overrides = list(arguments.overrides)
-        if arguments.config_dir is not None:
-            overrides.append(f"hydra.searchpath=['file://{Path(arguments.config_dir).resolve()}']")
-        with _composing() as loader:
-            lines = compose.misspelt(loader, arguments.config_name or "config", overrides)
-    except (HydraException, OmegaConfBaseException):  # told by Hydra already
-        return
-    for line in lines:
-        print(f"attnlab: {line}", file=sys.stderr)
-
-
-@contextmanager
-def _composing() -> Iterator[ConfigLoader]:
-    """Hydra's compose API, with the caller's own Hydra, if any, as it was afterwards."""
-    base, outer = version.getbase(), GlobalHydra.instance().hydra
-    GlobalHydra.instance().clear()
-    try:
-        with hydra.initialize_config_dir(str(compose.conf_dir()), job_name="train", version_base="1.3"):
-            yield GlobalHydra.instance().config_loader()
+    except (HydraException, OmegaConfBaseException, ValueError, OSError) as error:
+        if gate.leave_errors() == "1":  # the user wants to see all of it
+            raise
+        print(f"attnlab: {_told(error)}", file=sys.stderr)
+        raise SystemExit(2) from None
     finally:
-        version.VersionBase.instance().version_base = base
-        GlobalHydra.instance().hydra = outer
+        gate.leave_errors()
+
+
+def _told(error: Exception) -> str:
+    """What kept Hydra from composing the command line, or from making the folder, in one line."""
+    if isinstance(error, OSError):
+        place = error.filename or "the working directory"
+        return f"{place}: {error.strerror or error}; give another folder with out=DIR"
+    arguments = get_args_parser().parse_args()
+    overrides = list(arguments.overrides)
+    if arguments.config_dir is not None:
+        overrides.append(f"hydra.searchpath=['file://{Path(arguments.config_dir).resolve()}']")
+    with compose.composing() as loader:
+        return compose.reason(error, loader, arguments.config_name or "config", overrides)
 
 
 def train(overrides: Sequence[str] = ()) -> dict[str, Any]:
@@ -121,15 +107,21 @@ def train(overrides: Sequence[str] = ()) -> dict[str, Any]:
         overrides: as on the command line, such as `["scorer=dot", "trainer.max_epochs=1"]`.
 
     Raises:
-        UserError: the configuration is refused, or its folder holds a finished run.
-        hydra.errors.HydraException: an override names nothing.
+        UserError: an override names nothing, the configuration is refused, or its folder holds a finished
+            run.
     """
-    with _composing() as loader:
-        config = hydra.compose("config", overrides=list(overrides), return_hydra_config=True)
+    with compose.composing() as loader:
+        try:
+            config = hydra.compose("config", overrides=list(overrides), return_hydra_config=True)
+        except (HydraException, OmegaConfBaseException, ValueError) as error:
+            raise UserError(compose.reason(error, loader, "config", list(overrides))) from error
         check(config, compose.defaults(loader, config))
     folder = compose.run_folder(config)
     if not config.rerun:
         state.refuse_finished(folder)
+    from attnlab.build import rehearse  # imports torch
+
+    rehearse(identity.plain(config))
     return _run(config, folder)
 
 

@@ -4,14 +4,19 @@ import difflib
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from hydra import initialize_config_dir, version
 from hydra.core.config_loader import ConfigLoader
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf.errors import OmegaConfBaseException
 
 from attnlab.sweep import identity
 
@@ -30,6 +35,19 @@ def conf_dir() -> Path:
         if (folder / "config.yaml").is_file():
             return folder
     raise FileNotFoundError("attnlab's configuration (conf/config.yaml) is not installed")
+
+
+@contextmanager
+def composing() -> Iterator[ConfigLoader]:
+    """Hydra's compose API, with the caller's own Hydra, if any, as it was afterwards."""
+    base, outer = version.getbase(), GlobalHydra.instance().hydra
+    GlobalHydra.instance().clear()
+    try:
+        with initialize_config_dir(str(conf_dir()), job_name="train", version_base="1.3"):
+            yield GlobalHydra.instance().config_loader()
+    finally:
+        version.VersionBase.instance().version_base = base
+        GlobalHydra.instance().hydra = outer
 
 
 def defaults(loader: ConfigLoader, config: DictConfig) -> dict[str, Any]:
@@ -72,6 +90,18 @@ def misspelt(loader: ConfigLoader, config_name: str, overrides: Sequence[str]) -
             there = f"but {', '.join(options)}" if options else "and takes no options"
             lines.append(f"{above or 'the configuration'} has no {name}, {there}{guess}")
     return lines
+
+
+def reason(error: Exception, loader: ConfigLoader, config_name: str, overrides: Sequence[str]) -> str:
+    """An error of composition in one line: the options there are, or Hydra's words and their cause."""
+    try:
+        named = misspelt(loader, config_name, overrides)
+    except (HydraException, OmegaConfBaseException, ValueError):  # what we are telling already
+        named = []
+    if named:
+        return "; ".join(named)
+    parts = [str(error).partition("Config search path:")[0], str(error.__cause__ or "")]
+    return ": ".join(" ".join(part.split()) for part in parts if part.strip())
 
 
 def cell_config(loader: ConfigLoader, master: DictConfig, overrides: list[str], number: int) -> DictConfig:
