@@ -129,6 +129,7 @@ def test_misspelt_names_are_answered_with_the_choices(
         (["model/readout=maxout", "decoder=post_combine"], "model/readout=maxout needs"),
         (["model/readout=plain", "decoder=post_combine_feeding"], "model/readout=plain needs"),
         (["model.tie_embeddings=true", "model.embedding_size=100"], "100"),
+        (["search=greedy", "search.n_best=2"], "at most search.beam_size, but they are 2 and 1"),
         (["trainer.max_epochs=few"], "trainer.max_epochs=few"),
         (["seed=x"], "seed=x: must be a number"),
     ],
