@@ -55,7 +55,7 @@ class WandbLogger(Logger):
             or `run`, name = `<cell> seed<k>`.
         mode: online, offline or disabled; null is online where a key is found, offline elsewhere.
         heatmaps: sentences drawn per test set.
-        heatmap_tokens: a sentence with more pieces on either side is not drawn.
+        heatmap_tokens: a sentence with more source pieces is not drawn, a longer hypothesis is cut.
 
     Raises:
         UserError: an unknown mode.
@@ -171,13 +171,10 @@ class WandbLogger(Logger):
                 if kind == "source" and bucket["bleu"] is not None:
                     run.log({"length/source": centre(bucket), curve: bucket["bleu"]})
             run.log({f"length/{name}/by_{kind}": table})
-        fits = (
-            example
-            for example in examples
-            if example.source and max(len(example.source), len(example.hypothesis)) <= self.heatmap_tokens
-        )
-        # A key each: W&B lays the images of one key out as if they were of one size.
-        for number, example in enumerate(islice(fits, self.heatmaps)):
+        # Which sentences are drawn depends on the sources alone, so that all runs draw the same ones.
+        fits = (item for item in enumerate(examples) if 0 < len(item[1].source) <= self.heatmap_tokens)
+        for number, example in islice(fits, self.heatmaps):
+            # A key each: W&B lays the images of one key out as if they were of one size.
             run.log({f"attention/{name}/{number}": self._draw(example)})
 
     def _draw(self, example: Example) -> Any:
@@ -185,10 +182,11 @@ class WandbLogger(Logger):
         import wandb
         from matplotlib.figure import Figure
 
-        rows, columns = example.weights.shape
+        weights = example.weights[: self.heatmap_tokens]
+        rows, columns = weights.shape
         figure = Figure(figsize=(1.5 + 0.3 * columns, 1.5 + 0.3 * rows), layout="constrained")
         axes = figure.subplots()
-        axes.imshow(example.weights, cmap="Greys", vmin=0, vmax=1, aspect="auto")
+        axes.imshow(weights, cmap="Greys", vmin=0, vmax=1, aspect="auto")
         axes.set_xticks(range(columns), example.source, rotation=90)
         axes.set_yticks(range(rows), example.hypothesis[:rows])
         axes.xaxis.tick_top()
