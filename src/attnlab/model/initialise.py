@@ -56,15 +56,15 @@ class FanIn(Initialiser):
     """The default: matrices U(+-1 / sqrt(fan in)), embeddings N(0, std^2), biases 0.
 
     The first is what torch gives its linear layers, but by each matrix' own fan in, so that a weight's
-    values do not depend on what stands beside it. At std 0.5 all scorers start close to uniform up to 512
-    units and 50 positions; a smaller one learns to attend later, at 1 (torch's own) `dot` starts peaked.
+    values do not depend on what stands beside it. At std 0.3 every scorer starts close to uniform at every
+    step, up to 512 units; a smaller one learns to attend later, and at 1 (torch's own) `dot` starts peaked.
 
     Args:
         embedding_std: standard deviation of the embeddings.
         seed: `seed_init`.
     """
 
-    def __init__(self, embedding_std: float = 0.5, seed: int = 0) -> None:
+    def __init__(self, embedding_std: float = 0.3, seed: int = 0) -> None:
         super().__init__(seed)
         self.embedding_std = embedding_std
 
