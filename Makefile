@@ -1,10 +1,13 @@
-# Needs Python 3.11 or later, git and make. On a machine without a GPU, pip can be told where the small build of
-# PyTorch is: PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu make demo
+# Needs Python 3.11 or later, git and make. On a machine without a GPU, PIP_EXTRA_INDEX_URL can name the index of CPU
+# builds that PyTorch's site gives: a smaller download.
 VENV ?= .venv
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install
+
+# Two at a time, the tests of one file in one process, since they share what they trained.
+PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 .PHONY: demo test lint setup
 
@@ -12,7 +15,7 @@ demo: $(VENV)/.installed  ## a small grid on the generated language, its table a
 	PATH="$(abspath $(BIN)):$$PATH" bash experiments/demo/run.sh
 
 test: lint  ## everything that CI asks for
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
