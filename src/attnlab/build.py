@@ -7,8 +7,11 @@ constructor sees the options it has, and a model without attention is handed no 
 from __future__ import annotations
 
 import copy
+import logging
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from hydra.errors import InstantiationException
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from attnlab.loggers import Facts
     from attnlab.metrics import Metrics
     from attnlab.model import Seq2Seq
+    from attnlab.optim import Recipe
     from attnlab.search import Search
     from attnlab.training import TranslationModule
 
@@ -55,6 +59,32 @@ def _make(node: Config, where: str, /, **given: Any) -> Any:
             line = str(cause).splitlines()[0] if str(cause) else type(cause).__name__
             raise UserError(f"{where}: {line}; see the option's file for what it takes") from error
         raise
+
+
+def rehearse(config: Config) -> None:
+    """Makes every part once, with tiny vocabularies, and throws it away: no text is read, no folder made.
+
+    What a constructor refuses is refused here before a run has left anything behind.
+
+    Raises:
+        UserError: an option that a part does not take.
+    """
+    lightning = logging.getLogger("pytorch_lightning")
+    level = lightning.level
+    lightning.setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the run itself says them
+        try:
+            build_metrics(config)
+            build_search(config)
+            build_data(config)
+            small = SimpleNamespace(size=8, pad=0, start=1)
+            build_model(config, SimpleNamespace(source_tokenizer=small, target_tokenizer=small))
+            build_recipe(config)
+            _validated(config)
+            build_trainer(config, Path(), [])
+        finally:
+            lightning.setLevel(level)
 
 
 def build_data(config: Config, tokenizers: Path | None = None) -> TranslationData:
@@ -123,12 +153,7 @@ def build_module(config: Config, model: Seq2Seq, data: Any, metrics: Metrics) ->
     from attnlab.training import TranslationModule, Validation
 
     options = config["callbacks"]
-    sentences = options["validation_sentences"]
-    if sentences == 0 and options["monitor"] == "val/bleu":
-        raise UserError(
-            "callbacks.monitor=val/bleu with callbacks.validation_sentences=0: decode some, "
-            "or monitor val/loss"
-        )
+    sentences = _validated(config)
     validation = None
     if sentences != 0:
         beam = options["validation_beam_size"]
@@ -139,8 +164,25 @@ def build_module(config: Config, model: Seq2Seq, data: Any, metrics: Metrics) ->
 
         references = data.rows(data.corpus.val)["target"][:]
         validation = Validation(search, data.target_tokenizer, references, bleu, sentences)
-    recipe = _make(config["optim"], "optim")
-    return TranslationModule(model, recipe, validation, config)
+    return TranslationModule(model, build_recipe(config), validation, config)
+
+
+def build_recipe(config: Config) -> Recipe:
+    """Optimiser, schedule and label smoothing."""
+    recipe: Recipe = _make(config["optim"], "optim")
+    return recipe
+
+
+def _validated(config: Config) -> int | None:
+    """How many sentences `val/bleu` is over; None is all of them."""
+    options = config["callbacks"]
+    sentences: int | None = options["validation_sentences"]
+    if sentences == 0 and options["monitor"] == "val/bleu":
+        raise UserError(
+            "callbacks.monitor=val/bleu with callbacks.validation_sentences=0: decode some, "
+            "or monitor val/loss"
+        )
+    return sentences
 
 
 def build_loggers(config: Config, folder: Path, facts: Facts) -> list[Any]:

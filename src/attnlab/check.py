@@ -12,7 +12,8 @@ and beside any of them `when: model.tie_embeddings` (the rule holds where that p
 `remedy: use scorer=general` (which ends the line).
 """
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -26,10 +27,22 @@ _WHOLE = frozenset(
         *("hidden_size", "embedding_size", "layers", "units", "half_width", "maxout_size", "size"),
         *("max_length", "beam_size", "n_best", "validation_beam_size", "batch_tokens", "batch_sentences"),
         *("max_train_length", "max_train_pairs", "train_pairs", "val_pairs", "test_pairs"),
+        *("patience", "num_nodes", "threads", "log_every_n_steps", "max_ngram_order", "heatmap_tokens"),
     }
 )
+_COUNT = frozenset(  # from 0
+    {
+        *("seed", "seed_init", "seed_order", "min_length", "workers", "min_bucket", "samples", "after"),
+        *("validation_sentences", "attention_matrices", "num_sanity_val_steps", "heatmaps"),
+    }
+)
+_LIMIT = frozenset({"max_epochs", "max_steps"})  # of Lightning, which writes -1 for none
 _SHARE = frozenset({"dropout", "label_smoothing"})
 _POSITIVE = frozenset({"lr"})
+_NOT_NEGATIVE = frozenset({"gradient_clip_val", "min_delta", "weight_decay", "unknown_limit"})
+# What may be null although its default is something else.
+_NULLABLE = frozenset({"size", "batch_tokens", "patience", "validation_sentences", "max_epochs"})
+_LARGEST_SEED = 2**63 - 1  # of torch's generators
 # Lightning's own, which take more than one type ("auto" or 2; 32 or "bf16-mixed").
 _LOOSE = frozenset({"devices", "precision", "strategy", "accelerator"})
 
@@ -58,23 +71,35 @@ def _number(value: Any) -> bool:
 def _size_fault(path: str, value: Any) -> str | None:
     """What is wrong with one option, judged by its name."""
     name = path.rpartition(".")[2]
+    whole = isinstance(value, int) and not isinstance(value, bool)
     if value is None:
         return None
     if value == "???":  # Hydra's mark of a value without default
         return f"{path} has no default: give it, as {path}=VALUE"
-    if name in _WHOLE and not (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
+    if name in _WHOLE and not (whole and value >= 1):
         return f"{path}={value}: must be a whole number of at least 1"
+    if name in _COUNT and not (whole and value >= 0):
+        return f"{path}={value}: must be a whole number of at least 0"
+    if name in _COUNT and value > _LARGEST_SEED:
+        return f"{path}={value}: must be at most {_LARGEST_SEED}"
+    if name in _LIMIT and not (whole and (value >= 1 or value == -1)):
+        return f"{path}={value}: must be a whole number of at least 1, or -1 for no limit"
     if name in _SHARE and not (_number(value) and 0 <= value < 1):
         return f"{path}={value}: must be a number of at least 0 and less than 1"
-    if name in _POSITIVE and not (_number(value) and value > 0):
+    if name in _POSITIVE and not (_number(value) and 0 < value < math.inf):
         return f"{path}={value}: must be a number greater than 0"
+    if name in _NOT_NEGATIVE and not (_number(value) and value >= 0):
+        return f"{path}={value}: must be a number of at least 0"
     return None
 
 
 def _type_fault(path: str, value: Any, default: Any) -> str | None:
     """What is wrong with a value beside the default in the option's file."""
-    if default is None or path.rpartition(".")[2] in _LOOSE:
+    name = path.rpartition(".")[2]
+    if default is None or name in _LOOSE:
         return None
+    if value is None and name in (_WHOLE | _COUNT | _LIMIT | _SHARE | _POSITIVE) - _NULLABLE:
+        return f"{path}=null: must have a value (the default is {default})"
     if isinstance(default, bool):
         wanted, good = "true or false", isinstance(value, bool)
     elif isinstance(default, int | float):
@@ -147,6 +172,28 @@ def _derived(config: Mapping[str, Any] | DictConfig, path: str) -> bool:
     return isinstance(node, DictConfig) and name in node and OmegaConf.is_interpolation(node, name)
 
 
+def value_faults(
+    values: Mapping[str, Any],
+    defaults: Mapping[str, Any] | None = None,
+    skipped: Callable[[str], bool] = lambda path: False,
+) -> list[str]:
+    """Sizes and types that cannot be, one line each, without the rules that the options declare.
+
+    Args:
+        values: plain settings.
+        defaults: values of the right types.
+        skipped: whether a dotted path is passed over.
+    """
+    known = dict(_leaves(defaults)) if defaults is not None else {}
+    found = []
+    for path, value in _leaves(values):
+        if not skipped(path):
+            fault = _size_fault(path, value) or _type_fault(path, value, known.get(path))
+            if fault is not None:
+                found.append(fault)
+    return found
+
+
 def faults(config: Mapping[str, Any] | DictConfig, defaults: Mapping[str, Any] | None = None) -> list[str]:
     """All that is wrong with a configuration, one line each.
 
@@ -160,14 +207,11 @@ def faults(config: Mapping[str, Any] | DictConfig, defaults: Mapping[str, Any] |
     def without_effect(path: str) -> bool:
         return any(path == item or path.startswith(f"{item}.") for item in dropped)
 
-    known = dict(_leaves(defaults)) if defaults is not None else {}
-    found: list[str] = []
-    for path, value in _leaves(values):
-        if path.startswith("about.") or without_effect(path) or _derived(config, path):
-            continue
-        fault = _size_fault(path, value) or _type_fault(path, value, known.get(path))
-        if fault is not None:
-            found.append(fault)
+    found = value_faults(
+        values,
+        defaults,
+        lambda path: path.startswith("about.") or without_effect(path) or _derived(config, path),
+    )
     if found:  # the rules compute with the values
         return found
     for owner, rules in ((values.get("about") or {}).get("requires") or {}).items():

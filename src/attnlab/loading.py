@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from pickle import UnpicklingError
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
+from omegaconf.errors import OmegaConfBaseException
 from torch import Tensor
+from yaml import YAMLError
 
 from attnlab import build, metrics
 from attnlab.data.batches import Collate, cut
@@ -18,12 +21,15 @@ from attnlab.errors import UserError
 from attnlab.search import Hypothesis, forced
 from attnlab.text import detokenised
 
+PARTS = ("data", "encoder", "decoder", "model", "search", "metrics")
+"""What the settings of a run have at least."""
+
 
 def read_config(folder: Path) -> dict[str, Any]:
     """The settings of a run.
 
     Raises:
-        UserError: the folder holds no run.
+        UserError: the folder holds no run, or its settings cannot be read.
     """
     from omegaconf import OmegaConf
 
@@ -32,8 +38,19 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise UserError(
             f"{folder}: no run is here (config.yaml is missing); give the folder that ends in seed<k>"
         )
-    config: dict[str, Any] = OmegaConf.to_container(OmegaConf.load(path), resolve=True)  # type: ignore[assignment]
-    return config
+    try:
+        config = OmegaConf.to_container(OmegaConf.load(path), resolve=True)
+    except (OSError, ValueError, YAMLError, OmegaConfBaseException) as error:
+        raise UserError(f"{path}: cannot be read ({_line(error)}); train the run again") from error
+    lacking = [part for part in PARTS if not isinstance(config, dict) or part not in config]
+    if lacking:
+        raise UserError(f"{path}: these are no settings of a run, for {', '.join(lacking)} is missing")
+    return cast("dict[str, Any]", config)
+
+
+def _line(error: Exception) -> str:
+    """An error of a library in one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
 
 
 def load(folder: Path | str, device: str | None = None) -> Loaded:
@@ -44,7 +61,7 @@ def load(folder: Path | str, device: str | None = None) -> Loaded:
         device: such as `cpu` or `cuda:1`; by default the first GPU, or the CPU.
 
     Raises:
-        UserError: the folder holds no run, or none with a checkpoint.
+        UserError: the folder holds no run, none with a checkpoint that can be read, or no such device.
     """
     folder = Path(folder)
     config = read_config(folder)
@@ -53,13 +70,23 @@ def load(folder: Path | str, device: str | None = None) -> Loaded:
         raise UserError(f"{path} is missing: the run was never validated; train it again with rerun=true")
     source, target = (Tokenizer.load(folder / "tokenizer" / f"{side}.json") for side in ("source", "target"))
     model = build.build_model(config, SimpleNamespace(source_tokenizer=source, target_tokenizer=target))
-    state = torch.load(path, map_location="cpu", weights_only=True)["state_dict"]
-    prefix = "model."
-    model.load_state_dict(
-        {key[len(prefix) :]: value for key, value in state.items() if key.startswith(prefix)}
-    )
-    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    return Loaded(model.to(place).eval(), source, target, config, folder, place)
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)["state_dict"]
+        prefix = "model."
+        model.load_state_dict(
+            {key[len(prefix) :]: value for key, value in state.items() if key.startswith(prefix)}
+        )
+    except (OSError, EOFError, RuntimeError, ValueError, KeyError, TypeError, UnpicklingError) as error:
+        raise UserError(
+            f"{path}: no checkpoint of this run can be read from it ({_line(error)}); "
+            "copy it again, or train the run again with rerun=true"
+        ) from error
+    try:
+        place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        model.to(place)
+    except (RuntimeError, AssertionError) as error:  # torch without CUDA asserts
+        raise UserError(f"--device {device}: {_line(error)}; give cpu, or a device that is here") from error
+    return Loaded(model.eval(), source, target, config, folder, place)
 
 
 class Loaded:

@@ -36,6 +36,11 @@ def direction(monitor: str, mode: str | None = None) -> str:
     return mode
 
 
+def _check_factor(factor: float) -> None:
+    if not 0 < factor <= 1:
+        raise UserError(f"optim.schedule.factor={factor}: must be greater than 0 and at most 1")
+
+
 class Schedule(Protocol):
     """The factor on the first learning rate after so many finished epochs and validations."""
 
@@ -61,6 +66,7 @@ class Halving:
     """
 
     def __init__(self, after: int, factor: float = 0.5, every: str = "epoch"):
+        _check_factor(factor)
         if every not in ("epoch", "validation"):
             raise UserError(f"optim.schedule.every={every}: must be epoch or validation")
         self.after, self.factor, self.every = after, factor, every
@@ -87,6 +93,7 @@ class Plateau:
     def __init__(
         self, monitor: str = "val/loss", patience: int = 1, factor: float = 0.5, mode: str | None = None
     ):
+        _check_factor(factor)
         self.monitor, self.patience, self.factor = monitor, patience, factor
         self.sign = 1.0 if direction(monitor, mode) == "max" else -1.0
         self.best, self.waited, self.cuts = float("-inf"), 0, 0

@@ -89,7 +89,7 @@ def main() -> None:
 
 def _told(error: Exception) -> str:
     """What kept Hydra from composing the command line, or from making the folder, in one line."""
-    if isinstance(error, OSError):
+    if isinstance(error, OSError) and not isinstance(error, HydraException):
         place = error.filename or "the working directory"
         return f"{place}: {error.strerror or error}; give another folder with out=DIR"
     arguments = get_args_parser().parse_args()

@@ -6,10 +6,12 @@ import argparse
 import io
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+from attnlab.ending import told
 from attnlab.errors import UserError
 from attnlab.lines import read
 
@@ -46,18 +48,10 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The verb; returns the exit status."""
     options = parser().parse_args(arguments)
-    try:
-        _translate(options)
-    except UserError as error:
-        print(f"attnlab: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # `| head` has seen enough
-        sys.stderr.close()
-        return 0
-    return 0
+    return told(lambda: _translate(options))
 
 
-def _translate(options: argparse.Namespace) -> None:
+def _translate(options: argparse.Namespace) -> int:
     from attnlab.loading import load
 
     # Before the slow part: a wrong file name is told at once.
@@ -73,7 +67,7 @@ def _translate(options: argparse.Namespace) -> None:
         search["n_best"] = options.n_best
     if options.unk_replace:
         search["replace_unknown"] = True
-    with stream:
+    with stream if options.file is not None else nullcontext():
         run = load(options.run, options.device)
         output = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=True)
         try:
@@ -88,6 +82,7 @@ def _translate(options: argparse.Namespace) -> None:
                 first += len(lines)
         finally:
             output.detach()
+    return 0
 
 
 def _chunks(lines: Iterable[str], size: int) -> Iterator[list[str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from attnlab.errors import UserError
+from attnlab.ending import told
 from attnlab.report import load, table, write
 
 
@@ -27,13 +27,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--test", action="append", default=[], metavar="NAME", help="this test set only (may be given again)"
     )
     options = parser.parse_args(arguments)
+    return told(lambda: _report(options))
+
+
+def _report(options: argparse.Namespace) -> int:
     console = Console(highlight=False)
-    try:
-        report = load(options.folders, options.test)
-        written = write(report, options.out) if options.out else []
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return 2
+    report = load(options.folders, options.test)
+    written = write(report, options.out) if options.out else []
     for number, comparison in enumerate(report.comparisons):
         if number:
             console.print()

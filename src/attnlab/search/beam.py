@@ -123,12 +123,12 @@ class Search:
         trace = Trace(len(limits))
         rows = torch.arange(len(limits), device=device)
         tokens = torch.full((len(limits), 1), model.start, device=device)
-        alive = torch.zeros(len(limits), 1, device=device)
+        alive = torch.zeros(len(limits), 1, dtype=torch.float32, device=device)
         best: Tensor | None = None
         ends = torch.zeros(len(limits), dtype=torch.int64, device=device)  # how many finished
         done = torch.zeros(len(limits), dtype=torch.bool, device=device)
         limit = torch.tensor(limits, device=device)
-        largest = torch.tensor([self.penalty(n) for n in limits], device=device)
+        largest = torch.tensor([self.penalty(n) for n in limits], dtype=torch.float32, device=device)
         # greedy search is done when the best is an end mark, so it needs no second candidate
         count = 2 * beam if beam > 1 else 1
 

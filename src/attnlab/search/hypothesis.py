@@ -34,12 +34,12 @@ class Hypothesis:
     @classmethod
     def nothing(cls, positions: int) -> "Hypothesis":
         """The marker: no tokens, score -inf, not finished."""
-        return cls([], -torch.inf, -torch.inf, False, torch.zeros(0, positions))
+        return cls([], -torch.inf, -torch.inf, False, torch.zeros(0, positions, dtype=torch.float32))
 
     @classmethod
     def empty(cls) -> "Hypothesis":
         """The translation of an empty source: the end mark, for certain, without asking the model."""
-        return cls([], 0.0, 0.0, True, torch.zeros(1, 0))
+        return cls([], 0.0, 0.0, True, torch.zeros(1, 0, dtype=torch.float32))
 
 
 @runtime_checkable

@@ -115,7 +115,8 @@ class Trace:
 
     def _weights(self, slots: Int[Tensor, "T B n"], length: int) -> Float[Tensor, "T B n S"]:
         """The rows of weights of the slots that were followed, over all source positions, on the CPU."""
-        out = torch.zeros(*slots.shape, length)
+        # Not the default type: Lightning changes that for `precision=bf16-true` and `64-true`.
+        out = torch.zeros(*slots.shape, length, dtype=torch.float32)
         t = 0
         for rows, steps in self._parts:
             here = slots[:, rows.cpu()].to(rows.device)

@@ -70,6 +70,16 @@ def misspelt(loader: ConfigLoader, config_name: str, overrides: Sequence[str]) -
     """
     parsed = OverridesParser.create(config_loader=loader).parse_overrides(list(overrides))
     groups = [one for one in parsed if one.is_hydra_override() or loader.get_group_options(one.key_or_group)]
+    chosen = [
+        one for one in groups if not (one.is_hydra_override() or one.is_delete() or one.is_sweep_override())
+    ]
+    lines = [
+        f"{one.input_line}: choose of {one.key_or_group} {', '.join(loader.get_group_options(one.key_or_group))}"
+        for one in chosen
+        if not isinstance(one.value(), str | list)
+    ]
+    if lines:
+        return lines
     lines_of_groups = [str(one.input_line) for one in groups]
     bare = loader.load_configuration(config_name, lines_of_groups, RunMode.MULTIRUN, from_shell=False)
     lines = []

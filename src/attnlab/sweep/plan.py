@@ -39,18 +39,6 @@ def labels(jobs: Sequence[Sequence[str]]) -> list[str]:
     return [" ".join(item for item in job if item not in shared) or "the cell" for job in jobs]
 
 
-def _reason(error: Exception, loader: ConfigLoader, master: DictConfig, overrides: list[str]) -> str:
-    """An error of composition in one line: the options there are, or Hydra's words and their cause."""
-    try:
-        named = compose.misspelt(loader, str(master.hydra.job.config_name), overrides)
-    except HydraException:
-        named = []
-    if named:
-        return "; ".join(named)
-    parts = [str(error).partition("Config search path:")[0], str(error.__cause__ or "")]
-    return ": ".join(" ".join(part.split()) for part in parts if part.strip())
-
-
 def make(loader: ConfigLoader, master: DictConfig, jobs: Sequence[Sequence[str]]) -> Plan:
     """Compose and check every cell; leave out the repeated and the finished.
 
@@ -75,7 +63,9 @@ def make(loader: ConfigLoader, master: DictConfig, jobs: Sequence[Sequence[str]]
                 continue
             folder = compose.sweep_folder(config)
         except (HydraException, UserError) as error:
-            plan.faults.append(f"{_reason(error, loader, master, overrides)} [{line}]")
+            plan.faults.append(
+                f"{compose.reason(error, loader, str(master.hydra.job.config_name), overrides)} [{line}]"
+            )
             continue
         if folder in seen:
             plan.repeated.append(f"{line} trains as {seen[folder]} does")

@@ -48,6 +48,22 @@ def refuse_finished(folder: Path) -> None:
         )
 
 
+def make(folder: Path) -> None:
+    """Make a run folder.
+
+    Raises:
+        UserError: it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> UserError:
+    return UserError(f"{folder}: cannot be written to ({error.strerror}); give another folder with out=DIR")
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold a run folder for this process; the system lets go of it however the process ends.
@@ -55,13 +71,16 @@ def locked(folder: Path) -> Iterator[None]:
     Other ranks of the same run do not take it.
 
     Raises:
-        UserError: another process trains in it.
+        UserError: another process trains in it, or it cannot be written to.
     """
     if rank() != 0:
         yield
         return
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    make(folder)
+    try:
+        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -12,6 +12,7 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
+from attnlab.errors import UserError
 from attnlab.sweep import plan
 
 
@@ -47,7 +48,11 @@ class GridSweeper(Sweeper):
         print("\n".join(planned.lines()), flush=True)
         if not planned.jobs:
             return []
-        results = self.launcher.launch(planned.jobs, initial_job_idx=0)
+        try:
+            results = self.launcher.launch(planned.jobs, initial_job_idx=0)
+        except UserError as error:
+            print(f"attnlab: {error}", file=sys.stderr)
+            raise SystemExit(2) from None
         named = zip(plan.labels(planned.jobs), results, strict=True)
         failed = [(name, result) for name, result in named if result.status == JobStatus.FAILED]
         for name, result in failed:

@@ -45,7 +45,7 @@ class LocalLauncher(Launcher):
                 result.status, result.return_value = JobStatus.COMPLETED, None
                 say(index, "finished already")
                 return None
-            folder.mkdir(parents=True, exist_ok=True)
+            state.make(folder)
             say(index, "started")
             # What the process prints goes to the log that Hydra itself writes: no second copy by console.
             command = [

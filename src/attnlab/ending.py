@@ -1,0 +1,28 @@
+"""How a verb ends where it does not come to its own end: one line, and an exit status."""
+
+import os
+import sys
+from collections.abc import Callable
+
+from attnlab.errors import UserError
+
+
+def told(verb: Callable[[], int]) -> int:
+    """The verb's exit status; 2 for an error of the user's, 130 for Ctrl-C.
+
+    A reader that has seen enough (`| head`) is no error.
+    """
+    try:
+        status = verb()
+        sys.stdout.flush()
+    except UserError as error:
+        print(f"attnlab: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("attnlab: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # What is still in the buffer has nowhere to go, and Python would try again on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status
