@@ -15,7 +15,7 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 from attnlab.attention import Additive, Global
-from attnlab.callbacks import Lines, standard
+from attnlab.callbacks import Bar, Lines, standard
 from attnlab.data.batches import Batch
 from attnlab.errors import UserError
 from attnlab.loggers import MetricsFile
@@ -394,3 +394,14 @@ def test_a_line_a_validation_is_logged(tmp_path, caplog):
 def test_a_patience_of_nothing_is_refused(tmp_path):
     with pytest.raises(UserError, match=r"callbacks\.patience=0"):
         checkpoints(tmp_path, patience=0)
+
+
+def test_the_progress_bar_shows_tokens_a_second_and_the_last_scores(tmp_path, monkeypatch):
+    module = TranslationModule(model(), recipe(), greedy_validation())
+    fitted, log = run(tmp_path, module)
+    shown = Bar().get_metrics(fitted, module)
+    assert shown["tok/s"] == f"{log[1]['train/tokens_per_s']:,.0f}"
+    assert list(shown) == ["loss", "val/loss", "val/bleu", "tok/s"]
+    for terminal in (True, False):
+        monkeypatch.setattr("sys.stderr.isatty", lambda there=terminal: there, raising=False)
+        assert any(isinstance(one, Bar) for one in checkpoints(tmp_path, progress=True)) is terminal

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
+import attnlab
+from attnlab import build
+
 HERE = Path(__file__).parent
 DEADLINE = 240
 TINY = [
@@ -21,7 +24,7 @@ TINY = [
         "data.vocabulary=20",
     ),
     *("data.batch_tokens=200", "tokenizer.min_frequency=1", "encoder.hidden_size=8", "decoder.hidden_size=8"),
-    *("scorer.units=4", "model.embedding_size=8", "model.dropout=0", "optim.lr=0.02", "search.beam_size=2"),
+    *("scorer.units=4", "model.embedding_size=8", "model.dropout=0.0", "optim.lr=0.02", "search.beam_size=2"),
     *("trainer.max_epochs=2", "trainer.accelerator=cpu", "metrics.bootstrap.samples=0"),
 ]
 
@@ -109,6 +112,26 @@ def test_a_run_on_two_processes_leaves_one_record_one_log_and_one_wandb_run(two)
     steps = [row["step"] for row in rows if "val/bleu" in row]
     assert len(steps) == len(set(steps)) == 2
     assert sum("test/test/bleu" in row for row in rows) == 1
+    # The attention of the four first test sentences, drawn on the generated language without being asked.
+    assert len(list(folder.glob("wandb/offline-run-*/files/media/images/attention/test/*.png"))) == 4
+
+
+def test_two_processes_say_nothing_that_is_no_news(two):
+    _, output = two
+    assert "val/bleu" in output
+    assert [line for line in output.splitlines() if "Warning" in line or "sync_dist" in line] == []
+
+
+def test_the_bleu_that_two_processes_choose_by_is_that_of_one_process(two, monkeypatch):
+    folder, _ = two
+    monkeypatch.setenv("ATTNLAB_CACHE", f"{folder.parents[3]}/cache")
+    record = json.loads((folder / "result.json").read_text())
+    rows = build.build_data(record["config"]).rows("val")
+    loaded = attnlab.load(folder, device="cpu")
+    hypotheses = loaded.translate(rows["source"][:], beam_size=1)
+    score = build.build_metrics(record["config"]).corpus_bleu(hypotheses, rows["target"][:])["score"]
+    assert record["val"]["sentences"] == len(rows) == 7
+    assert record["val"]["bleu"] == pytest.approx(score)
 
 
 def test_five_sentences_are_scored_as_five_and_as_one_process_scores_them(two):
