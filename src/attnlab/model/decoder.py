@@ -12,7 +12,7 @@ and r_t = readout(s_t, c_t) in all of them. s_0 = tanh(W final encoder state of 
 An order does not know which scorer or window it holds.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -113,7 +113,8 @@ class Decoder(nn.Module):
         A GRU encoder has no c: an LSTM decoder then makes both from h.
         """
         hidden = []
-        for part, layers in enumerate(self.bridge):
+        bridge: Any = self.bridge  # lists within a list, which torch does not declare
+        for part, layers in enumerate(bridge):
             source = final[min(part, len(final) - 1)]
             hidden.append(torch.stack([torch.tanh(w(f)) for w, f in zip(layers, source, strict=True)]))
         return DecoderState(tuple(part.unsqueeze(2) for part in hidden))

@@ -10,6 +10,9 @@ embedding are the same in every decoder order: W_ih [y; c] = W_ih y + feed c. Th
 gates is computed for all steps in one product.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -34,13 +37,15 @@ class Recurrence(nn.Module):
         self, cell: str, input_size: int, hidden_size: int, layers: int, feed_size: int, dropout: float
     ) -> None:
         super().__init__()
-        self.rnn = CELLS[cell](
+        rnn: Any = CELLS[cell](  # its weights are attributes that torch does not declare
             input_size, hidden_size, layers, batch_first=True, dropout=dropout if layers > 1 else 0.0
         )
+        self.rnn: Any = rnn
         self.hidden_size = hidden_size
-        gates = self.rnn.weight_ih_l0.shape[0]
+        gates = rnn.weight_ih_l0.shape[0]
         self.feed = nn.Linear(feed_size, gates, bias=False) if feed_size else None
-        self._cell = {nn.LSTM: _lstm, nn.GRU: _gru}[CELLS[cell]]
+        steps: dict[Any, Callable[..., Hidden]] = {nn.LSTM: _lstm, nn.GRU: _gru}
+        self._cell = steps[CELLS[cell]]
 
     @property
     def state_parts(self) -> int:
@@ -62,7 +67,7 @@ class Recurrence(nn.Module):
         """One step of all layers from the projected embedding and what is fed beside it."""
         if self.feed is not None and fed is not None:
             gates = gates + self.feed(fed)
-        layers = []
+        layers: list[Hidden] = []
         for layer in range(self.rnn.num_layers):
             if layer > 0:
                 below = nn.functional.dropout(layers[-1][0], self.rnn.dropout, self.training)
