@@ -142,6 +142,23 @@ class TranslationModule(pl.LightningModule):
         """The recipe's optimiser; the rate is set by `_set_rate`, not by a torch scheduler."""
         return self.recipe.optimizer(p for p in self.parameters() if p.requires_grad)
 
+    def configure_gradient_clipping(
+        self,
+        optimizer: Any,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clips by norm with torch itself wherever gradients are not scaled.
+
+        Lightning's own way refuses every fused optimiser under mixed precision; only float16 has the scaler
+        that it guards against.
+        """
+        scaled = getattr(self.trainer.precision_plugin, "scaler", None) is not None
+        if scaled or not gradient_clip_val or gradient_clip_algorithm == "value":
+            self.clip_gradients(optimizer, gradient_clip_val, gradient_clip_algorithm)
+        else:
+            torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val)
+
     def on_train_epoch_start(self) -> None:
         """Brings the learning rate up to date."""
         self._set_rate()
