@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnlab import provenance, results
 from attnlab.errors import UserError
-from attnlab.surroundings import logged, prepare, quiet, terminable
+from attnlab.surroundings import honest_ends, logged, prepare, quiet, terminable
 
 if TYPE_CHECKING:
     import pytorch_lightning as pl
@@ -90,7 +90,8 @@ def _run(config: dict[str, Any], folder: Path) -> dict[str, Any]:
         # Dropout's stream: one a rank, and the same whatever was drawn while the model was built.
         torch.manual_seed(int(config["seed_order"]) + 1_000_003 * trainer.global_rank)
         began = time.monotonic()
-        trainer.fit(module, datamodule=data)
+        with honest_ends():
+            trainer.fit(module, datamodule=data)
         wall = time.monotonic() - began
         with terminable():
             kept = _restore(module, trainer)

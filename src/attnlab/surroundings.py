@@ -80,6 +80,27 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
+def honest_ends() -> Iterator[None]:
+    """Signals during the fit as they end any program: SIGTERM by status 143, Ctrl-C by KeyboardInterrupt.
+
+    Lightning 2.6 turns SIGTERM into an exit with status 0, which a sweep would take for success, and Ctrl-C
+    into `sys.exit(1)` with SIGINT ignored from then on.
+    """
+    from pytorch_lightning.utilities.exceptions import SIGTERMException
+
+    try:
+        yield
+    except SIGTERMException as end:
+        raise Stopped(128 + signal.SIGTERM) from end
+    except SystemExit as end:
+        if not isinstance(end.__context__, KeyboardInterrupt):
+            raise
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        raise KeyboardInterrupt from end
+
+
+@contextmanager
 def terminable() -> Iterator[None]:
     """SIGTERM raises, so that a failed record is left; during the fit Lightning does this itself."""
     if threading.current_thread() is not threading.main_thread():
