@@ -266,6 +266,24 @@ def test_dropout_is_off_in_search_and_training_goes_on_after_it(tools, order):
     model(source, lengths, torch.tensor([[3, 2], [4, 2]])).readouts.sum().backward()
 
 
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float64])
+def test_the_default_type_changes_nothing(tools, order, kind):
+    # Lightning sets it for the whole validation under precision=bf16-true and 64-true.
+    model = tools.real_model(order).to(kind)
+    source, lengths = tools.sources([4, 1, 7])
+    expected = Search(beam_size=3)(model, source, lengths, end=tools.END)
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(kind)
+    try:
+        found = Search(beam_size=3)(model, source, lengths, end=tools.END)
+    finally:
+        torch.set_default_dtype(before)
+    for one, other in zip(expected, found, strict=True):
+        assert one[0].tokens == other[0].tokens and one[0].log_prob == other[0].log_prob
+        assert one[0].weights.dtype == other[0].weights.dtype == torch.float32
+        assert torch.equal(one[0].weights, other[0].weights)
+
+
 @pytest.mark.parametrize(
     ("given", "named"),
     [
