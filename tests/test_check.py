@@ -140,6 +140,34 @@ def test_types_are_those_of_the_default(default: Any, good: list[Any], bad: list
         assert fault.startswith(f"x.y={value}: must be ")
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"seed": -1}, "seed=-1: must be a whole number of at least 0"),
+        ({"seed": 2**70}, "must be at most"),
+        ({"scorer__units": {"a": 1}}, "scorer.units={'a': 1}: must be a whole number"),
+        ({"encoder__dropout": None}, "encoder.dropout=null: must have a value (the default is 0.2)"),
+        ({"trainer": {"max_epochs": 0}}, "trainer.max_epochs=0: must be a whole number of at least 1, or -1"),
+        ({"trainer": {"max_epochs": 2.5}}, "trainer.max_epochs=2.5: must be"),
+        ({"optim": {"lr": float("inf")}}, "optim.lr=inf: must be a number greater than 0"),
+        ({"out": ""}, "out=: must be the name of a folder"),  # the root of the file system
+        ({"out": None}, "out=None: must be"),
+        ({"study": ["a"]}, "study=['a']: must be"),
+    ],
+)
+def test_values_that_would_only_fail_later_are_refused_too(change: dict[str, Any], words: str) -> None:
+    (line,) = faults(config(**change), config())
+    assert words in line
+
+
+def test_no_limit_and_objects_in_place_of_numbers_stay_possible() -> None:
+    given = config(trainer={"max_epochs": -1, "max_steps": 5}, study=2026, out="a b")
+    given["search"]["length_penalty"] = {"_target_": "attnlab.search.Average"}
+    known = config()
+    known["search"]["length_penalty"] = 1.0
+    assert faults(given, known) == []
+
+
 def test_the_check_needs_no_torch() -> None:
     code = "import sys, attnlab.check, attnlab.sweep.plan, attnlab.train; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -89,3 +89,11 @@ def test_the_published_schedule_is_the_option_of_that_name():
 def test_impossible_numbers_are_refused_by_name(changes):
     with pytest.raises(UserError, match=next(iter(changes))):
         Recipe(**{"lr": 1.0, "optimizer": torch.optim.SGD, **changes})
+
+
+@pytest.mark.parametrize("factor", [0, -0.5, 1.5])
+def test_a_factor_that_would_not_lower_the_rate_is_refused(factor):
+    with pytest.raises(UserError, match="factor"):
+        Halving(after=1, factor=factor)
+    with pytest.raises(UserError, match="factor"):
+        Plateau(factor=factor)

@@ -40,6 +40,7 @@ _LIMIT = frozenset({"max_epochs", "max_steps"})  # of Lightning, which writes -1
 _SHARE = frozenset({"dropout", "label_smoothing"})
 _POSITIVE = frozenset({"lr"})
 _NOT_NEGATIVE = frozenset({"gradient_clip_val", "min_delta", "weight_decay", "unknown_limit"})
+_PLACES = frozenset({"out", "study"})
 # What may be null although its default is something else.
 _NULLABLE = frozenset({"size", "batch_tokens", "patience", "validation_sentences", "max_epochs"})
 _LARGEST_SEED = 2**63 - 1  # of torch's generators
@@ -56,10 +57,11 @@ def _select(config: Mapping[str, Any], path: str) -> Any:
     return node
 
 
-def _leaves(config: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(config, Mapping):
+def _leaves(config: Any, ends: frozenset[str] = frozenset(), path: str = "") -> Iterator[tuple[str, Any]]:
+    """The values with their paths; `ends` are paths that stay whole, unless an object is to be made there."""
+    if isinstance(config, Mapping) and (path not in ends or "_target_" in config):
         for key, value in config.items():
-            yield from _leaves(value, f"{path}.{key}" if path else str(key))
+            yield from _leaves(value, ends, f"{path}.{key}" if path else str(key))
     else:
         yield path, config
 
@@ -68,10 +70,16 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def _place(value: Any, null: bool) -> bool:
+    return null if value is None else isinstance(value, str | int) and bool(str(value).strip())
+
+
 def _size_fault(path: str, value: Any) -> str | None:
     """What is wrong with one option, judged by its name."""
     name = path.rpartition(".")[2]
     whole = isinstance(value, int) and not isinstance(value, bool)
+    if path in _PLACES and not _place(value, null=path != "out"):
+        return f"{path}={value}: must be the name of a folder"
     if value is None:
         return None
     if value == "???":  # Hydra's mark of a value without default
@@ -186,7 +194,7 @@ def value_faults(
     """
     known = dict(_leaves(defaults)) if defaults is not None else {}
     found = []
-    for path, value in _leaves(values):
+    for path, value in _leaves(values, frozenset(known)):
         if not skipped(path):
             fault = _size_fault(path, value) or _type_fault(path, value, known.get(path))
             if fault is not None:

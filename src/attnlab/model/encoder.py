@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attnlab.model.recurrence import CELLS, Hidden
+from attnlab.model.recurrence import Hidden, cell_of
 
 
 class Encoder(nn.Module):
@@ -42,7 +42,7 @@ class Encoder(nn.Module):
         self.hidden_size = hidden_size
         self.layers = layers
         self.reverse = reverse
-        self.rnn = CELLS[cell](
+        self.rnn = cell_of(cell)(
             input_size,
             hidden_size // directions,
             layers,

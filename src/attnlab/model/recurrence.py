@@ -21,6 +21,17 @@ CELLS: dict[str, type[nn.LSTM] | type[nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU
 Hidden = tuple[Float[Tensor, "L B H"], ...]
 
 
+def cell_of(name: str) -> type[nn.LSTM] | type[nn.GRU]:
+    """The torch module of a cell.
+
+    Raises:
+        ValueError: there is none of that name.
+    """
+    if name not in CELLS:
+        raise ValueError(f"cell={name}: encoder.cell and decoder.cell take {', '.join(CELLS)}")
+    return CELLS[name]
+
+
 class Recurrence(nn.Module):
     """L layers of LSTM or GRU.
 
@@ -37,7 +48,7 @@ class Recurrence(nn.Module):
         self, cell: str, input_size: int, hidden_size: int, layers: int, feed_size: int, dropout: float
     ) -> None:
         super().__init__()
-        rnn: Any = CELLS[cell](  # its weights are attributes that torch does not declare
+        rnn: Any = cell_of(cell)(  # its weights are attributes that torch does not declare
             input_size, hidden_size, layers, batch_first=True, dropout=dropout if layers > 1 else 0.0
         )
         self.rnn: Any = rnn
