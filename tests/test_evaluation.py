@@ -1,6 +1,7 @@
 """Decoding of sets, loading of runs, and evaluations beside the record."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +96,32 @@ def test_a_folder_without_a_run_is_refused_by_name(tmp_path, missing):
         (tmp_path / "config.yaml").write_text("{}")
     with pytest.raises(UserError, match=missing.split("/")[-1]):
         attnlab.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "words"),
+    [
+        ("checkpoints/best.ckpt", b"no checkpoint", "no checkpoint of this run"),
+        ("checkpoints/best.ckpt", None, "no checkpoint of this run"),  # cut in the middle
+        ("config.yaml", b"a: [b", "config.yaml: cannot be read"),
+        ("config.yaml", b"[1]", "no settings of a run"),
+        ("config.yaml", b"data: {}", "encoder, decoder, model, search, metrics is missing"),
+        ("tokenizer/source.json", b"{}", "no tokeniser"),
+    ],
+)
+def test_a_damaged_run_is_told_in_one_line(folder, tmp_path, file, content, words):
+    shutil.copytree(folder, tmp_path / "seed1")
+    path = tmp_path / "seed1" / file
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if content is None else content)
+    with pytest.raises(UserError, match=words) as told:
+        attnlab.load(tmp_path / "seed1", device="cpu")
+    assert "\n" not in str(told.value) and str(path.name) in str(told.value)
+
+
+def test_a_device_that_is_not_there_is_told_in_one_line(folder):
+    with pytest.raises(UserError, match="--device nowhere") as told:
+        attnlab.load(folder, device="nowhere")
+    assert "\n" not in str(told.value)
 
 
 # --- decoding ---------------------------------------------------------------------------------------------
@@ -234,12 +261,25 @@ def test_another_set_and_another_kind_of_score(folder):
         (["decoder=dot"], "an evaluation can change data, search, metrics"),
         (["metrics=nonsense"], "tokenized_lowercase"),
         (["beam"], "no override"),
+        (["search.beam_size=many"], "search.beam_size=many: must be a whole number"),
+        (["search.replace_unknown=maybe"], "must be true or false"),
+        (["search.beam_size=1,2"], "one value an option"),
+        (["~search.beam_size"], "one value an option"),
+        (["data.test=[]"], "nothing to evaluate"),
+        (["--name", ".."], "no '.' in front"),  # the run's own test/ would be written over
     ],
 )
 def test_what_cannot_be_changed_is_refused_in_one_line(folder, capsys, overrides, words):
     assert verb.main([str(folder), *overrides]) == 2
     told = capsys.readouterr().err
     assert words in told and told.count("\n") == 1
+
+
+def test_names_from_overrides_stay_apart_from_the_runs_own_folders_and_short():
+    assert verb.title(["../x=1"]) == "x_1"
+    long = [f"metrics.length_edges=[{','.join(map(str, range(k, 90)))}]" for k in (1, 2)]
+    names = [verb.title([one]) for one in long]
+    assert len(set(names)) == 2 and all(len(name) < 200 for name in names)
 
 
 def test_a_run_without_a_record_is_not_evaluated(tmp_path, capsys):

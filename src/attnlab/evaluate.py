@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import hashlib
 import logging
 import re
 import shlex
@@ -12,11 +13,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from attnlab import provenance, results
+from attnlab import check, provenance, results
+from attnlab.ending import told
 from attnlab.errors import UserError
 
 GROUPS = ("data", "search", "metrics")
 """What can be changed: the model is what it is."""
+LONGEST = 120
+"""Characters of a name made from overrides; file systems stop at 255 bytes."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -43,17 +47,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     options = parser().parse_args(given)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    try:
-        record = evaluate(
-            options.run,
-            options.overrides,
-            name=options.name,
-            device=options.device,
-            command=shlex.join(["attnlab", "evaluate", *given]),
-        )
-    except UserError as error:
-        print(f"attnlab: {error}", file=sys.stderr)
-        return 2
+    return told(lambda: _evaluate(options, shlex.join(["attnlab", "evaluate", *given])))
+
+
+def _evaluate(options: argparse.Namespace, command: str) -> int:
+    record = evaluate(
+        options.run, options.overrides, name=options.name, device=options.device, command=command
+    )
     for name, test in record["test"].items():
         scores = [f"BLEU {test['bleu']['score']:.2f} ({test['bleu']['signature']})"]
         scores += [f"{k} {test[k]['score']:.2f}" for k in ("chrf", "ter") if test.get(k)]
@@ -86,19 +86,24 @@ def evaluate(
         raise UserError(
             f"{folder}: no finished run is here (result.json is missing); train it to its end first"
         )
+    name = name or title(overrides)
+    if not re.fullmatch(r"[\w+-][\w.+-]*", name):  # `..` would be the run's own folder
+        raise UserError(f"--name {name}: use letters, digits, '.', '_', '+' and '-', no '.' in front")
     from attnlab import build
     from attnlab.evaluation import evaluate_set
     from attnlab.loading import load
 
     run = load(folder, device)
     config = changed(run.config, overrides)
-    name = name or title(overrides)
-    if not re.fullmatch(r"[\w.+-]+", name):
-        raise UserError(f"--name {name}: use letters, digits, '.', '_', '+' and '-'")
+    wrong = [fault for group in GROUPS for fault in _faults(config, run.config, group)]
+    if wrong:
+        raise UserError("; ".join(wrong))
+    search, scorer = build.build_search(config), build.build_metrics(config)
     data = build.build_data(config, tokenizers=folder / "tokenizer")
+    if not data.corpus.test:
+        raise UserError("data.test=[]: there is nothing to evaluate; name a test set")
     data.prepare_data()
     data.setup("test")
-    search, scorer = build.build_search(config), build.build_metrics(config)
     test: dict[str, Any] = {}
     for each in data.corpus.test:
         scored = evaluate_set(
@@ -130,10 +135,18 @@ def evaluate(
     return record
 
 
+def _faults(config: dict[str, Any], own: dict[str, Any], group: str) -> list[str]:
+    """Impossible sizes and types of a group, judged by the run's own values."""
+    return check.value_faults({group: config[group]}, {group: own[group]})
+
+
 def title(overrides: Sequence[str]) -> str:
     """A folder's name from overrides; `again` without any."""
-    words = [re.sub(r"[^\w.+-]+", "_", item.lower()).strip("_") for item in overrides]
-    return "-".join(words) or "again"
+    words = [re.sub(r"[^\w.+-]+", "_", item.lower()).strip("_.") for item in overrides]
+    name = "-".join(words) or "again"
+    if len(name) > LONGEST:
+        name = f"{name[:LONGEST]}-{hashlib.sha256(' '.join(overrides).encode()).hexdigest()[:8]}"
+    return name
 
 
 def changed(config: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
@@ -151,6 +164,9 @@ def changed(config: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
         raise UserError(
             f"{error.override}: no override; write KEY=VALUE, such as search.beam_size=1"
         ) from error
+    for one in parsed:
+        if one.is_sweep_override() or one.is_delete():
+            raise UserError(f"{one.input_line}: an evaluation has one value an option; write KEY=VALUE")
     config = copy.deepcopy(config)
     groups = {p.key_or_group: str(p.value()) for p in parsed if "." not in p.key_or_group}
     _known(groups)
@@ -191,11 +207,11 @@ def _composed(overrides: list[str]) -> dict[str, Any]:
 
     from attnlab.sweep import compose, identity
 
-    try:
-        with compose.composing():
+    with compose.composing() as loader:
+        try:
             config = identity.plain(hydra.compose("config", overrides=overrides))
-    except HydraException as error:
-        raise UserError(" ".join(str(error).split())) from error
+        except HydraException as error:
+            raise UserError(compose.reason(error, loader, "config", overrides)) from error
     return {group: config[group] for group in (o.split("=")[0] for o in overrides)}
 
 

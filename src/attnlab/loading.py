@@ -42,9 +42,8 @@ def read_config(folder: Path) -> dict[str, Any]:
         config = OmegaConf.to_container(OmegaConf.load(path), resolve=True)
     except (OSError, ValueError, YAMLError, OmegaConfBaseException) as error:
         raise UserError(f"{path}: cannot be read ({_line(error)}); train the run again") from error
-    lacking = [part for part in PARTS if not isinstance(config, dict) or part not in config]
-    if lacking:
-        raise UserError(f"{path}: these are no settings of a run, for {', '.join(lacking)} is missing")
+    if not isinstance(config, dict):
+        raise UserError(f"{path}: these are no settings of a run; train the run again")
     return cast("dict[str, Any]", config)
 
 
@@ -68,6 +67,9 @@ def load(folder: Path | str, device: str | None = None) -> Loaded:
     path = folder / "checkpoints" / "best.ckpt"
     if not path.is_file():
         raise UserError(f"{path} is missing: the run was never validated; train it again with rerun=true")
+    lacking = [part for part in PARTS if part not in config]
+    if lacking:
+        raise UserError(f"{folder}/config.yaml: no settings of a run, for {', '.join(lacking)} is missing")
     source, target = (Tokenizer.load(folder / "tokenizer" / f"{side}.json") for side in ("source", "target"))
     model = build.build_model(config, SimpleNamespace(source_tokenizer=source, target_tokenizer=target))
     try:

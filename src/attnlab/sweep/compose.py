@@ -70,14 +70,12 @@ def misspelt(loader: ConfigLoader, config_name: str, overrides: Sequence[str]) -
     """
     parsed = OverridesParser.create(config_loader=loader).parse_overrides(list(overrides))
     groups = [one for one in parsed if one.is_hydra_override() or loader.get_group_options(one.key_or_group)]
-    chosen = [
-        one for one in groups if not (one.is_hydra_override() or one.is_delete() or one.is_sweep_override())
-    ]
-    lines = [
-        f"{one.input_line}: choose of {one.key_or_group} {', '.join(loader.get_group_options(one.key_or_group))}"
-        for one in chosen
-        if not isinstance(one.value(), str | list)
-    ]
+    lines = []
+    for one in groups:
+        plain_choice = not (one.is_hydra_override() or one.is_delete() or one.is_sweep_override())
+        if plain_choice and not isinstance(one.value(), str | list):
+            options = ", ".join(loader.get_group_options(one.key_or_group))
+            lines.append(f"{one.input_line}: no option of {one.key_or_group}; choose {options}")
     if lines:
         return lines
     lines_of_groups = [str(one.input_line) for one in groups]
