@@ -69,7 +69,9 @@ def rehearse(config: Config) -> None:
     Raises:
         UserError: an option that a part does not take.
     """
-    lightning = logging.getLogger("pytorch_lightning")
+    import pytorch_lightning  # sets its logger's level when it is imported: not after us
+
+    lightning = logging.getLogger(pytorch_lightning.__name__)
     level = lightning.level
     lightning.setLevel(logging.ERROR)
     with warnings.catch_warnings():

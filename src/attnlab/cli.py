@@ -35,8 +35,9 @@ def _become(module: str, arguments: list[str]) -> None:
     """Replace this process by `python -m MODULE`.
 
     Lightning starts further ranks by running the command again, from `sys.argv`: a verb taken off it in
-    process would be missing there.
+    process would be missing there. They and a sweep's cells inherit PYTHONSAFEPATH (`ending.own_modules`).
     """
+    os.environ["PYTHONSAFEPATH"] = "1"
     sys.stdout.flush()
     sys.stderr.flush()
     os.execv(sys.executable, [sys.executable, "-m", module, *arguments])

@@ -3,8 +3,21 @@
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 
 from attnlab.errors import UserError
+
+
+def own_modules() -> None:
+    """Let options name modules of the working directory, without these standing in front of installed ones.
+
+    `python -m` puts the working directory first, where a file called `attnlab.py` or `tokenizers.py` would be
+    taken for ours; the `attnlab` command therefore sets PYTHONSAFEPATH, which leaves it out.
+    """
+    if sys.flags.safe_path:
+        with suppress(OSError):  # the directory is gone
+            sys.path.append(str(Path.cwd()))
 
 
 def told(verb: Callable[[], int]) -> int:
@@ -12,6 +25,7 @@ def told(verb: Callable[[], int]) -> int:
 
     A reader that has seen enough (`| head`) is no error.
     """
+    own_modules()
     try:
         status = verb()
         sys.stdout.flush()

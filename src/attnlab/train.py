@@ -22,6 +22,7 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from attnlab.check import check
+from attnlab.ending import own_modules
 from attnlab.errors import UserError
 from attnlab.sweep import compose, gate, identity, state
 
@@ -70,6 +71,7 @@ def main() -> None:
     """The command; Hydra reads `sys.argv`."""
     # Not a decorator: that would set Hydra's version base for everyone who imports this.
     command = hydra.main(version_base="1.3", config_path=str(compose.conf_dir()), config_name="config")(_task)
+    own_modules()
     gate.take_errors()
     try:
         command()
