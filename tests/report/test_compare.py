@@ -178,3 +178,10 @@ def test_broken_and_missing_records_are_notes(make, save):
     notes = load([top]).notes
     assert any("seed8/result.json: no valid JSON" in note for note in notes)
     assert any("seed9: no record" in note for note in notes)
+
+
+def test_records_without_any_test_set_say_so(make):
+    record = make()
+    record["test"] = {}
+    with pytest.raises(UserError, match=r"made with data.test=\[\]"):
+        together(record)

@@ -57,6 +57,8 @@ def compare(records: Sequence[tuple[Path, Record]], test_sets: Sequence[str] = (
                 groups.setdefault(key, []).append(Run(folder, record, test))
     if not groups:
         known = ", ".join(sorted({name for _, record in done for name in record["test"]})) or "none"
+        if not test_sets:
+            raise UserError("no record has a test set: the runs were made with data.test=[]")
         raise UserError(f"no record has test set {', '.join(test_sets)}; there are: {known}")
     comparisons = [Comparison(*key, _rows(runs, notes)) for key, runs in groups.items()]
     for comparison in comparisons:
