@@ -74,6 +74,57 @@ def test_the_translation_of_a_word_is_a_function_of_the_words_it_is_linked_to(co
     assert all(len(found) == 1 for found in meanings.values())
 
 
+class Reader:
+    """An oracle: translates source words by one token of look-ahead, knowing lexicon and rules alone."""
+
+    def __init__(self, lexicon):
+        self.kinds = {word: kind for kind, words in lexicon.source.items() for word in words}
+        self.say = lambda *words: list(lexicon.target[" ".join(words)])
+
+    def __call__(self, line):
+        self.words = line.split()
+        found = self.clause(self.phrase())
+        while self.words:
+            found += self.say(self.take("conjunction")) + self.clause(self.phrase())
+        return " ".join(found)
+
+    def next(self):
+        return self.kinds[self.words[0]] if self.words else None
+
+    def take(self, *kinds):
+        assert self.next() in kinds
+        return self.words.pop(0)
+
+    def clause(self, subject, relative=False):
+        verb = [self.take("verb")]
+        verb += [self.take("particle")] if self.next() == "particle" else []
+        adverb = self.say(self.take("adverb")) if self.next() == "adverb" else []
+        found = subject + (self.phrase() if self.next() in ("definite", "indefinite") else [])
+        while not relative and self.next() == "preposition":
+            last = self.say(self.take("preposition"))
+            found += self.phrase() + last
+        return found + adverb + self.say(*verb)
+
+    def phrase(self):
+        definite = self.next() == "definite"
+        article = self.take("definite", "indefinite")
+        adjectives = []
+        while self.next() == "adjective":
+            adjectives = self.say(self.take("adjective")) + adjectives
+        noun = self.take("noun")
+        found = self.say("definite", noun) if definite else self.say(article) + self.say(noun)
+        found += adjectives
+        if self.next() == "relative":
+            found += self.clause(self.say(self.take("relative")), relative=True)
+        return found
+
+
+def test_the_source_alone_determines_the_translation(corpus):
+    read = Reader(corpus.grammar.lexicon)
+    for row in corpus.split("train"):
+        assert read(row["source"]) == row["target"]
+
+
 def test_there_are_splits_merges_and_moves(corpus):
     splits = merges = crossings = total = 0
     for row in corpus.split("val"):

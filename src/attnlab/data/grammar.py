@@ -5,6 +5,7 @@ of the source sentence alone:
 
 - the verb moves to the end of its clause, behind objects, prepositional phrases and relative clauses;
 - adjectives stand behind their noun, in mirrored order;
+- a preposition becomes a postposition, behind its phrase and that phrase's relative clause;
 - a definite article and its noun become ONE word (a merge, often over adjectives in between);
 - a verb and its particle become ONE word, another one than the verb alone (a merge);
 - every third noun and every fourth verb becomes TWO words (a split).
@@ -147,7 +148,8 @@ class Grammar:
             if clause.object is None:
                 clause.object = self._phrase(0)
                 return 2
-            if len(clause.adjuncts) < 2 and missing >= 3:
+            # Of main clauses alone: behind a relative clause nobody could tell whose adjunct it is.
+            if not clause.pronoun and len(clause.adjuncts) < 2 and missing >= 3:
                 clause.adjuncts.append((self._draw("preposition"), self._phrase(1)))
                 return 3
         if choice < 0.7:
@@ -208,8 +210,8 @@ class Grammar:
         if clause.object:
             target += self._say_phrase(clause.object, words)
         for preposition, phrase in clause.adjuncts:
-            target.append(self._one(words, preposition))
-            target += self._say_phrase(phrase, words)
+            said = self._one(words, preposition)
+            target += [*self._say_phrase(phrase, words), said]
         return target + adverb + [(word, tuple(verb)) for word in self.lexicon.target[key]]
 
     def _say_phrase(self, phrase: Phrase, words: list[str]) -> Target:
