@@ -32,7 +32,7 @@ class Readout(nn.Module):
 
 
 class Combine(Readout):
-    """r_t = tanh(W_c [s_t; c_t]), of size H (Luong et al. 2015, eq. 5)."""
+    """r_t = tanh(W_c [s_t; c_t]), of size H (Luong et al. 2015, section 3.1)."""
 
     def __init__(self, hidden_size: int, context_size: int, embedding_size: int) -> None:
         super().__init__(hidden_size, context_size, embedding_size)

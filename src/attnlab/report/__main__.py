@@ -15,14 +15,16 @@ from attnlab.report import load, table, write
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints the comparison, writes it where `--out` says; 0, or 2 with one line on stderr."""
+    """Prints the comparison and writes it into `--out`; 0, or 2 with one line on stderr."""
     parser = argparse.ArgumentParser(
         prog="attnlab report",
         description="Reads the records (result.json) of any folders, at any depth, prints the comparison and "
         "writes table.{csv,md} and bleu_by_length.{csv,svg,png}.",
     )
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR", help="a run, or a folder above runs")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write; without it only print")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", default=Path("report"), help="where to write (default: report)"
+    )
     parser.add_argument(
         "--test", action="append", default=[], metavar="NAME", help="this test set only (may be given again)"
     )
@@ -33,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _report(options: argparse.Namespace) -> int:
     console = Console(highlight=False)
     report = load(options.folders, options.test)
-    written = write(report, options.out) if options.out else []
+    written = write(report, options.out)
     for number, comparison in enumerate(report.comparisons):
         if number:
             console.print()
