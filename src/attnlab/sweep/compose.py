@@ -74,8 +74,8 @@ def misspelt(loader: ConfigLoader, config_name: str, overrides: Sequence[str]) -
     for one in groups:
         plain_choice = not (one.is_hydra_override() or one.is_delete() or one.is_sweep_override())
         if plain_choice and not isinstance(one.value(), str | list):
-            options = ", ".join(loader.get_group_options(one.key_or_group))
-            lines.append(f"{one.input_line}: no option of {one.key_or_group}; choose {options}")
+            choices = ", ".join(loader.get_group_options(one.key_or_group))
+            lines.append(f"{one.input_line}: no option of {one.key_or_group}; choose {choices}")
     if lines:
         return lines
     lines_of_groups = [str(one.input_line) for one in groups]
