@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The verb; returns the exit status."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = parser().parse_args(given)
+    options = parser().parse_intermixed_args(given)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     return told(lambda: _evaluate(options, shlex.join(["attnlab", "evaluate", *given])))
 
