@@ -293,6 +293,7 @@ def test_the_loggers_are_closed_as_failed_when_the_run_fails(cache, tmp_path, mo
     def broken(*args):
         raise RuntimeError
 
+    monkeypatch.setattr("attnlab.build.rehearse", lambda config: None)
     monkeypatch.setattr("attnlab.build.build_loggers", lambda *a: [Watching()])
     monkeypatch.setattr("attnlab.build.build_trainer", broken)
     with pytest.raises(RuntimeError):
@@ -326,6 +327,7 @@ def test_fewer_processes_than_devices_are_refused():
 
 def test_the_threads_of_a_cell_are_its_option(cache, tmp_path, monkeypatch):
     asked = []
+    monkeypatch.setattr("attnlab.build.rehearse", lambda config: None)
     monkeypatch.setattr(torch, "set_num_threads", asked.append)
     monkeypatch.setattr("attnlab.build.build_data", lambda config: 1 / 0)
     with pytest.raises(ZeroDivisionError):

@@ -52,15 +52,13 @@ def test_candidates_are_the_best_of_all_continuations(seed, size, queries, count
         assert len(set(pairs)) == len(pairs)
 
 
-@pytest.mark.parametrize("name", ["greedy", "beam"])
-def test_every_option_of_search_is_listed_in_its_file(name):
-    listed = yaml.safe_load((CONF / f"{name}.yaml").read_text())
+def test_the_beam_file_lists_every_option_with_the_defaults_of_the_constructor():
+    listed = yaml.safe_load((CONF / "beam.yaml").read_text())["search"]
     assert listed.pop("_target_") == "attnlab.search.Search"
-    assert list(listed) == list(inspect.signature(Search).parameters)
-    assert Search(**listed).beam_size == {"greedy": 1, "beam": 5}[name]
+    assert listed == {name: p.default for name, p in inspect.signature(Search).parameters.items()}
 
 
-def test_the_beam_file_holds_the_defaults_of_the_constructor():
-    listed = yaml.safe_load((CONF / "beam.yaml").read_text())
-    for name, parameter in inspect.signature(Search).parameters.items():
-        assert listed[name] == parameter.default
+def test_the_greedy_file_is_the_beam_file_with_one_hypothesis():
+    file = yaml.safe_load((CONF / "greedy.yaml").read_text())
+    assert file["defaults"] == ["beam", "_self_"]
+    assert file["search"] == {"beam_size": 1}
