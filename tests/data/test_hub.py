@@ -48,7 +48,7 @@ def test_out_of_reach_is_one_line_with_the_remedies():
         corpus("nobody/nothing").split("train")
     message = str(caught.value)
     assert "\n" not in message
-    for part in ("nobody/nothing", "HF_HUB_OFFLINE", "attnlab prepare", "data=files"):
+    for part in ("nobody/nothing", "HF_HUB_OFFLINE", "HF_HOME", "data=files"):
         assert part in message
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 REMEDY = (
-    "with a network unset HF_HUB_OFFLINE or run `attnlab prepare` once (HF_HOME holds what it fetched); "
+    "with a network unset HF_HUB_OFFLINE and run once (HF_HOME keeps what it fetched); "
     "without one use data=files"
 )
 
