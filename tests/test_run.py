@@ -309,6 +309,7 @@ def test_the_loggers_are_closed_as_failed_when_the_run_fails(cache, tmp_path, mo
         ("trainer.precision=12-mixed", "trainer: "),
         ("trainer.max_time=ten", "trainer: "),
         ("trainer.check_val_every_n_epoch=9", "no validation took place"),
+        ("trainer.val_check_interval=999", "trainer.val_check_interval=999"),
     ],
 )
 def test_settings_that_cannot_work_are_told_in_one_line(cache, tmp_path, override, words):

@@ -91,7 +91,15 @@ def _run(config: dict[str, Any], folder: Path) -> dict[str, Any]:
         torch.manual_seed(int(config["seed_order"]) + 1_000_003 * trainer.global_rank)
         began = time.monotonic()
         with honest_ends():
-            trainer.fit(module, datamodule=data)
+            try:
+                trainer.fit(module, datamodule=data)
+            except ValueError as error:
+                if "val_check_interval" not in str(error):
+                    raise
+                raise UserError(
+                    f"trainer.val_check_interval={config['trainer']['val_check_interval']}: an epoch has "
+                    "fewer batches; lower it, or count over epochs with trainer.check_val_every_n_epoch=null"
+                ) from error
         wall = time.monotonic() - began
         with terminable():
             kept = _restore(module, trainer)
