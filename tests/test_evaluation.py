@@ -246,6 +246,15 @@ def test_the_same_settings_give_the_same_scores_again(folder):
     assert again["test"] == json.loads((folder / "result.json").read_text())["test"]
 
 
+def test_the_step_of_an_evaluation_is_that_of_the_checkpoint(folder, tmp_path):
+    copy = tmp_path / "run"
+    shutil.copytree(folder, copy)
+    path = copy / "checkpoints/best.ckpt"
+    checkpoint = torch.load(path, weights_only=True)
+    torch.save({**checkpoint, "global_step": 4321}, path)
+    assert verb.evaluate(copy, ["search.beam_size=1"], device="cpu")["checkpoint"]["step"] == 4321
+
+
 def test_another_set_and_another_kind_of_score(folder):
     record = verb.evaluate(folder, ["data.test=[other,test]", "metrics=tokenized_lowercase"], device="cpu")
     assert list(record["test"]) == ["other", "test"] and record["test"]["other"]["n"] == 10

@@ -125,7 +125,7 @@ def evaluate(
         seed=original["seed"],
         overrides=list(overrides),
         command=command,
-        checkpoint={"file": "checkpoints/best.ckpt", "step": original["train"]["best_step"]},
+        checkpoint={"file": "checkpoints/best.ckpt", "step": run.step},
         config={group: config[group] for group in GROUPS},
         machine=provenance.machine(provenance.device_name(run.device)),
         data=data.describe(),

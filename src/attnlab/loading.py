@@ -73,7 +73,8 @@ def load(folder: Path | str, device: str | None = None) -> Loaded:
     source, target = (Tokenizer.load(folder / "tokenizer" / f"{side}.json") for side in ("source", "target"))
     model = build.build_model(config, SimpleNamespace(source_tokenizer=source, target_tokenizer=target))
     try:
-        state = torch.load(path, map_location="cpu", weights_only=True)["state_dict"]
+        checkpoint = torch.load(path, map_location="cpu", weights_only=True)
+        state, step = checkpoint["state_dict"], int(checkpoint["global_step"])
         prefix = "model."
         model.load_state_dict(
             {key[len(prefix) :]: value for key, value in state.items() if key.startswith(prefix)}
@@ -88,7 +89,7 @@ def load(folder: Path | str, device: str | None = None) -> Loaded:
         model.to(place)
     except (RuntimeError, AssertionError) as error:  # torch without CUDA asserts
         raise UserError(f"--device {device}: {_line(error)}; give cpu, or a device that is here") from error
-    return Loaded(model.eval(), source, target, config, folder, place)
+    return Loaded(model.eval(), source, target, config, folder, place, step)
 
 
 class Loaded:
@@ -99,6 +100,7 @@ class Loaded:
         source_tokenizer, target_tokenizer: the run's.
         config: its settings.
         folder: where it lies.
+        step: updates behind the checkpoint.
     """
 
     def __init__(
@@ -109,8 +111,10 @@ class Loaded:
         config: dict[str, Any],
         folder: Path,
         device: torch.device,
+        step: int,
     ):
         self.model, self.config, self.folder, self.device = model, config, folder, device
+        self.step = step
         self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
 
     def translate(self, lines: Sequence[str], **search: Any) -> list[str]:
