@@ -207,3 +207,14 @@ def test_captions_have_the_vocabulary_sizes_of_other_tools(data_dir):
         held_out = corpus.split("test_2016_flickr")[side][:]
         for line, ids in zip(held_out, tokenizer.encode(held_out), strict=True):
             assert tokenizer.unk in ids or tokenizer.decode(ids) == plain(line.lower())
+
+
+def test_words_spelt_like_marks_leave_the_other_ids_alone():
+    """Tokenised text with '<unk>' in it is common; the library gave such a word a second id and left a gap."""
+    lines = ["the <unk> sat on </s> <pad>", "the cat <s> sat"]
+    tokenizer = Words(min_frequency=1, split_punctuation=False).train(lines)
+    ids = tokenizer.encode(["the cat sat on", "the <unk> sat </s>"])
+    assert tokenizer.decode(ids[0]) == "the cat sat on"
+    assert tokenizer.decode(ids[1]) == "the ⁇ sat ⁇"
+    assert (tokenizer.pad, tokenizer.unk, tokenizer.start, tokenizer.end) == (0, 1, 2, 3)
+    assert sorted(i for i in ids[0]) == [4, 5, 6, 7] and tokenizer.size == 8

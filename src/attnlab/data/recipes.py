@@ -67,11 +67,27 @@ class Recipe:
 
     def _learn(self, inner: tokenizers.Tokenizer, lines: Iterable[str], trainer: Any) -> Tokenizer:
         inner.train_from_iterator(lines, trainer)
-        return Tokenizer(inner)
+        return Tokenizer(_without_gaps(inner))
 
     def _trainer(self, made: Any, **options: Any) -> Any:
         marks = [AddedToken(mark, normalized=False, special=True) for mark in MARKS]
         return made(special_tokens=marks, show_progress=False, **options)
+
+
+def _without_gaps(inner: tokenizers.Tokenizer) -> tokenizers.Tokenizer:
+    """The tokeniser with ids 0..n-1 again where a word of the text was spelt like a mark.
+
+    The library's trainer then gives the mark the id of the word and leaves its own unused.
+    """
+    vocabulary = inner.get_vocab(with_added_tokens=False)
+    if not isinstance(inner.model, models.WordLevel) or max(vocabulary.values()) < len(vocabulary):
+        return inner
+    words = sorted(vocabulary.keys() - set(MARKS), key=vocabulary.__getitem__)
+    ids = {word: i for i, word in enumerate((*MARKS, *words))}
+    mended = tokenizers.Tokenizer(models.WordLevel(ids, unk_token=UNK))
+    mended.normalizer, mended.pre_tokenizer = inner.normalizer, inner.pre_tokenizer
+    mended.add_special_tokens([AddedToken(mark, normalized=False, special=True) for mark in MARKS])
+    return mended
 
 
 @dataclass(frozen=True, kw_only=True)
