@@ -101,6 +101,18 @@ def test_a_tsv_header_names_columns_in_any_order(tmp_path):
     assert opened(tmp_path).split("train").to_dict() == {"source": ["Hund"], "target": ["dog"]}
 
 
+@pytest.mark.parametrize("header", ["de\ten\tde", "id\ten\tid\tde"])
+def test_a_tsv_with_two_columns_of_one_name_is_refused(tmp_path, header):
+    put(tmp_path, "train.tsv", f"{header}\n" + "\t".join("abcd"[: header.count("\t") + 1]) + "\n")
+    refused(tmp_path, "train.tsv, line 1", f"two columns are named {header[:2]}")
+
+
+@pytest.mark.parametrize("header", ["DE\tEN", "de \t en"])
+def test_a_header_with_other_spelling_is_no_sentence_pair(tmp_path, header):
+    put(tmp_path, "train.tsv", f"{header}\nHund\tdog\n")
+    refused(tmp_path, "train.tsv, line 1", "not exactly de and en")
+
+
 def test_a_tsv_row_with_a_column_too_many_is_named(tmp_path):
     put(tmp_path, "train.tsv", "a\tx\nb\ty\tz\n")
     refused(tmp_path, "train.tsv, line 2", "3 columns instead of 2")
@@ -147,9 +159,75 @@ def test_columns_of_numbers_are_refused(tmp_path):
     refused(tmp_path, "column de holds int64, not text")
 
 
-def test_broken_json_is_one_line(tmp_path):
-    put(tmp_path, "train.jsonl", '{"de": "a", \n')
-    refused(tmp_path, "train.jsonl", "complete")
+@pytest.mark.parametrize(
+    "rows",
+    [
+        '{"de": {"text": "a"}, "en": "b"}\n',
+        '{"de": ["a"], "en": "b"}\n',
+        '{"de": "a", "en": "b"}\n{"de": 1, "en": "b"}\n',
+    ],
+)
+def test_columns_of_objects_lists_and_mixtures_are_refused(tmp_path, rows):
+    put(tmp_path, "train.jsonl", rows)
+    refused(tmp_path, "column de holds lists, objects or values of several kinds")
+
+
+def test_a_missing_or_null_field_is_a_blank_side(tmp_path):
+    put(tmp_path, "train.jsonl", '{"de": "a", "en": "b"}\n{"de": "c"}\n{"de": null, "en": "d"}\n')
+    assert opened(tmp_path).split("train").to_dict() == {"source": ["a", "c", ""], "target": ["b", "", "d"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), [("train.jsonl", '{"de": "a", \n'), ("train.parquet", b"PAR1....")]
+)
+def test_a_broken_table_is_one_line_and_the_library_adds_none(tmp_path, capfd, name, data):
+    put(tmp_path, name, data)
+    refused(tmp_path, name, "complete")
+    assert capfd.readouterr().err == ""
+
+
+def test_json_that_is_not_utf8_is_one_line(tmp_path):
+    put(tmp_path, "train.jsonl", '{"de": "für", "en": "b"}\n'.encode("latin-1"))
+    refused(tmp_path, "train.jsonl: not UTF-8", "iconv")
+
+
+@pytest.mark.parametrize("name", ["train.jsonl", "train.parquet"])
+def test_a_table_without_rows_says_so(tmp_path, name):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    put(tmp_path, name, "")
+    if name.endswith("parquet"):
+        pq.write_table(
+            pa.table({"de": pa.array([], pa.string()), "en": pa.array([], pa.string())}), tmp_path / name
+        )
+    refused(tmp_path, name, "holds no sentence pairs")
+
+
+def test_parquet_with_two_columns_of_one_name_is_refused(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = [pa.array(["a"]), pa.array(["b"]), pa.array(["c"])]
+    pq.write_table(pa.Table.from_arrays(columns, names=["de", "en", "de"]), tmp_path / "train.parquet")
+    refused(tmp_path, "train.parquet: two columns are named de")
+
+
+def test_parquet_of_string_views_is_text(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(
+        pa.table({"de": pa.array(["a"], pa.string_view()), "en": ["b"]}), tmp_path / "train.parquet"
+    )
+    assert opened(tmp_path).split("train").to_dict() == {"source": ["a"], "target": ["b"]}
+
+
+def test_a_folder_named_like_a_pattern_is_no_pattern(tmp_path):
+    folder = tmp_path / "run[1]*"
+    folder.mkdir()
+    put(folder, "train.jsonl", '{"de": "a", "en": "b"}\n')
+    assert opened(folder).split("train")["source"][:] == ["a"]
 
 
 def test_text_that_is_not_utf8_is_named_with_its_line(tmp_path):
@@ -169,6 +247,29 @@ def test_a_plain_file_named_gz_is_named(tmp_path):
     put(tmp_path, "train.de.gz", "Hund\n")
     put(tmp_path, "train.en", "a\n")
     refused(tmp_path, "train.de.gz", "broken gzip file")
+
+
+def test_gzip_is_told_by_its_content_where_the_name_does_not_say(tmp_path):
+    put(tmp_path, "train.de", gzip.compress(b"Hund\n"))
+    put(tmp_path, "train.en", "dog\n")
+    assert opened(tmp_path).split("train").to_dict() == {"source": ["Hund"], "target": ["dog"]}
+
+
+def test_lone_carriage_returns_as_line_ends_are_refused(tmp_path):
+    """Both sides would be one line, and agree."""
+    put(tmp_path, "train.de", "eins\rzwei\r")
+    put(tmp_path, "train.en", "one\rtwo\r")
+    refused(tmp_path, "train.de", "lone carriage returns", "tr ")
+
+
+def test_files_put_together_have_byte_order_marks_within(tmp_path):
+    put(tmp_path, "train.de", BOM + b"eins\r\n" + BOM + b"zwei\r\n")
+    put(tmp_path, "train.en", "one\ntwo\n")
+    assert opened(tmp_path).split("train")["source"][:] == ["eins", "zwei"]
+
+
+def test_a_name_that_no_file_can_have_is_one_line(tmp_path):
+    refused(tmp_path, "can't be read", name="x" * 300)
 
 
 def test_a_folder_in_the_place_of_a_file_is_named(tmp_path):

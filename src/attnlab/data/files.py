@@ -7,6 +7,7 @@ start of a field for the opening of a quoted one. JSONL and Parquet are read by 
 
 from __future__ import annotations
 
+import glob
 import gzip
 import zlib
 from collections.abc import Sequence
@@ -15,12 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnlab.data.corpus import Corpus
-from attnlab.data.tables import BOM, load, two_columns
+from attnlab.data.tables import BOM, check_parquet, load, two_columns
 from attnlab.errors import UserError
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
+GZIP = b"\x1f\x8b"  # no UTF-8 text begins so
 TABLES = {"tsv": None, "jsonl": "json", "json": "json", "parquet": "parquet"}
 
 
@@ -81,8 +83,11 @@ class FilesCorpus(Corpus):
 
     def _find(self, name: str) -> Path | None:
         for path in (self.folder / name, self.folder / f"{name}.gz"):
-            if path.exists():
-                return path
+            try:
+                if path.exists():
+                    return path
+            except OSError as error:
+                raise _unreadable(path, error) from error
         return None
 
     def _text(self, name: str, sides: Sequence[Path]) -> Dataset:
@@ -111,6 +116,13 @@ class FilesCorpus(Corpus):
             set(pair) <= set(rows[0]) for pair in ((self.source, self.target), ("source", "target"))
         ):
             names, start = rows[0], 1
+            if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+                raise UserError(f"{path}, line 1: two columns are named {twice[0]}; give each its own name")
+        elif rows and {cell.strip().casefold() for cell in rows[0]} >= {self.source, self.target}:
+            raise UserError(
+                f"{path}, line 1: names columns, but not exactly {self.source} and {self.target}; "
+                "write the header so, or set data.source and data.target"
+            )
         for number, row in enumerate(rows[start:], start=start + 1):
             if len(row) != len(names):
                 raise UserError(
@@ -122,26 +134,27 @@ class FilesCorpus(Corpus):
 
     def _table(self, path: Path, reader: str) -> Dataset:
         remedy = "is it complete, and what its ending says?"
-        rows = load(str(path), remedy, reader, data_files=str(path), cache_dir=str(self.cache / "datasets"))
+        if reader == "parquet":
+            check_parquet(path)
+        files, cache = glob.escape(str(path)), str(self.cache / "datasets")
+        rows = load(str(path), remedy, reader, data_files=files, cache_dir=cache)
         return two_columns(rows, self.source, self.target, str(path))
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a UTF-8 file, gzip-compressed if its name says so, without byte-order mark and CR LF.
+    """The lines of a UTF-8 file, plain or gzip, without byte-order marks and CR LF.
 
     Raises:
-        UserError: it can't be opened, decompressed or decoded.
+        UserError: it can't be opened, decompressed or decoded, or has no line ends but lone CRs.
     """
     try:
         data = path.read_bytes()
-        if path.suffix == ".gz":
+        if path.suffix == ".gz" or data.startswith(GZIP):
             data = gzip.decompress(data)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UserError(f"{path}: broken gzip file ({error}); fetch or compress it again") from error
     except OSError as error:
-        raise UserError(
-            f"{path}: can't be read ({error.strerror}); check the path and its permissions"
-        ) from error
+        raise _unreadable(path, error) from error
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -152,4 +165,13 @@ def read_lines(path: Path) -> list[str]:
     lines = text.removeprefix(BOM).split("\n")
     if lines[-1] == "":
         lines.pop()
-    return [line.removesuffix("\r") for line in lines]
+    elif len(lines) == 1 and "\r" in lines[0].removesuffix("\r"):
+        raise UserError(
+            f"{path}: its lines end in lone carriage returns; convert it, for instance with tr '\\r' '\\n'"
+        )
+    # Files that were put together hold a mark in front of each part.
+    return [line.removeprefix(BOM).removesuffix("\r") for line in lines]
+
+
+def _unreadable(path: Path, error: OSError) -> UserError:
+    return UserError(f"{path}: can't be read ({error.strerror}); check the path and its permissions")
