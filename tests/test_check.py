@@ -153,6 +153,24 @@ def test_types_are_those_of_the_default(default: Any, good: list[Any], bad: list
         ({"out": ""}, "out=: must be the name of a folder"),  # the root of the file system
         ({"out": None}, "out=None: must be"),
         ({"study": ["a"]}, "study=['a']: must be"),
+        *[
+            ({"study": name}, f"study={name!r}: must be one name of letters")
+            for name in (
+                "",
+                " ",
+                ".",
+                "..",
+                "../x",
+                "/abs",
+                "a/b",
+                "a\\b",
+                "-m",
+                "a ",
+                "a\nb",
+                "x" * 201,
+                True,
+            )
+        ],
     ],
 )
 def test_values_that_would_only_fail_later_are_refused_too(change: dict[str, Any], words: str) -> None:

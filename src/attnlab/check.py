@@ -13,6 +13,7 @@ and beside any of them `when: model.tie_embeddings` (the rule holds where that p
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -40,10 +41,10 @@ _LIMIT = frozenset({"max_epochs", "max_steps"})  # of Lightning, which writes -1
 _SHARE = frozenset({"dropout", "label_smoothing"})
 _POSITIVE = frozenset({"lr"})
 _NOT_NEGATIVE = frozenset({"gradient_clip_val", "min_delta", "weight_decay", "unknown_limit"})
-_PLACES = frozenset({"out", "study"})
 # What may be null although its default is something else.
 _NULLABLE = frozenset({"size", "batch_tokens", "patience", "validation_sentences", "max_epochs"})
 _LARGEST_SEED = 2**63 - 1  # of torch's generators
+_LONGEST_NAME = 200  # bytes; file systems stop at 255
 # Lightning's own, which take more than one type ("auto" or 2; 32 or "bf16-mixed").
 _LOOSE = frozenset({"devices", "precision", "strategy", "accelerator"})
 
@@ -70,18 +71,28 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _place(value: Any, null: bool) -> bool:
-    return null if value is None else isinstance(value, str | int) and bool(str(value).strip())
+def _place_fault(path: str, value: Any) -> str | None:
+    """What is wrong with `out`, any folder, or with `study`, one folder in it that no run may leave."""
+    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    if path == "out" and not (text.strip() and text.isprintable()):
+        return f"out={value}: must be the name of a folder, such as out=outputs"
+    if path != "study" or value is None:
+        return None
+    if re.fullmatch(r"\w[\w.+ -]*(?<! )", text) and len(text.encode()) <= _LONGEST_NAME:
+        return None
+    return (
+        f"study={value!r}: must be one name of letters, digits, '.', '_', '+' and '-' such as study=first,"
+        " or null; to write elsewhere give out=DIR"
+    )
 
 
 def _size_fault(path: str, value: Any) -> str | None:
     """What is wrong with one option, judged by its name."""
     name = path.rpartition(".")[2]
     whole = isinstance(value, int) and not isinstance(value, bool)
-    if path in _PLACES and not _place(value, null=path != "out"):
-        return f"{path}={value}: must be the name of a folder"
-    if value is None:
-        return None
+    fault = _place_fault(path, value)
+    if fault is not None or value is None:
+        return fault
     if value == "???":  # Hydra's mark of a value without default
         return f"{path} has no default: give it, as {path}=VALUE"
     if name in _WHOLE and not (whole and value >= 1):
