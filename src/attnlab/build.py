@@ -11,6 +11,7 @@ import logging
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -71,10 +72,12 @@ def rehearse(config: Config) -> None:
     """
     import pytorch_lightning  # sets its logger's level when it is imported: not after us
 
+    from attnlab.loggers import Facts
+
     lightning = logging.getLogger(pytorch_lightning.__name__)
     level = lightning.level
     lightning.setLevel(logging.ERROR)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), TemporaryDirectory() as nowhere:
         warnings.simplefilter("ignore")  # the run itself says them
         try:
             build_metrics(config)
@@ -85,6 +88,7 @@ def rehearse(config: Config) -> None:
             build_recipe(config)
             _validated(config)
             build_trainer(config, Path(), [])
+            build_loggers(config, Path(nowhere), Facts(cell={}, cell_id="rehearsal", seed=0))
         finally:
             lightning.setLevel(level)
 
@@ -188,13 +192,20 @@ def _validated(config: Config) -> int | None:
 
 
 def build_loggers(config: Config, folder: Path, facts: Facts) -> list[Any]:
-    """`metrics.jsonl`, and the loggers chosen under `logger`."""
+    """`metrics.jsonl`, and the loggers chosen under `logger`.
+
+    Raises:
+        UserError: a logger does not take an option.
+    """
     from attnlab.loggers import MetricsFile
 
-    chosen = [
-        _make(node, f"logger.{name}")(folder=folder, facts=facts)
-        for name, node in (config.get("logger") or {}).items()
-    ]
+    chosen = []
+    for name, node in (config.get("logger") or {}).items():
+        make = _make(node, f"logger.{name}")
+        try:
+            chosen.append(make(folder=folder, facts=facts))
+        except (TypeError, ValueError) as error:
+            raise UserError(f"logger.{name}: {str(error).splitlines()[0]}") from error
     return [MetricsFile(folder / "metrics.jsonl"), *chosen]
 
 

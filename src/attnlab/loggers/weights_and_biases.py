@@ -24,6 +24,8 @@ from attnlab.metrics.length import centre, label
 log = logging.getLogger(__name__)
 
 MODES = ("online", "offline", "disabled")
+FORBIDDEN = "/\\#?%:"
+"""Characters that W&B takes in no project's name."""
 
 
 def has_key() -> bool:
@@ -58,7 +60,7 @@ class WandbLogger(Logger):
         heatmap_tokens: a sentence with more source pieces is not drawn, a longer hypothesis is cut.
 
     Raises:
-        UserError: an unknown mode.
+        UserError: an unknown mode, or a project that W&B does not take.
     """
 
     def __init__(
@@ -76,9 +78,12 @@ class WandbLogger(Logger):
         heatmap_tokens: int = 60,
     ):
         super().__init__()
+        asked = "logger.wandb.mode" if mode else "WANDB_MODE"
         mode = mode or os.environ.get("WANDB_MODE") or None
         if mode is not None and mode not in MODES:
-            raise UserError(f"logger.wandb.mode={mode}: must be one of {', '.join(MODES)}, or null")
+            raise UserError(f"{asked}={mode}: must be one of {', '.join(MODES)}, or null")
+        if not project or set(project) & set(FORBIDDEN):
+            raise UserError(f"logger.wandb.project={project}: must be a name without {' '.join(FORBIDDEN)}")
         self._mode, self.folder, self.facts = mode, Path(folder), facts
         self.heatmaps, self.heatmap_tokens = heatmaps, heatmap_tokens
         self._run: Any = None
