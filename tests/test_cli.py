@@ -159,6 +159,14 @@ def test_a_folder_that_cannot_be_made_is_one_line(command: Any) -> None:
         (["metrics.length_edges=[20,10]"], "the edges must be rising"),
         (["data.min_words=9", "data.max_words=3"], "min_words <= max_words"),
         (["callbacks.monitor=val/blue"], "val/bleu, val/loss"),
+        (["study=../x"], "study='../x': must be one name of letters"),
+        (["study=/x"], "to write elsewhere give out=DIR"),
+        (["study="], "study='': must be one name"),
+        (
+            ["logger=wandb", "logger.wandb.mode=onlin"],
+            "logger.wandb.mode=onlin: must be one of online, offline",
+        ),
+        (["logger=wandb", "logger.wandb.project=a/b"], "logger.wandb.project=a/b: must"),
         (["encoder=null"], "no option of encoder; choose bigru, bilstm"),
         (["encoder.hidden_size"], "missing EQUAL"),
     ],
@@ -209,6 +217,23 @@ def test_a_fault_of_the_user_in_the_run_is_one_line(command: Any) -> None:
     done = command("train", "seed=23")
     assert done.returncode == 2
     assert done.stderr == "attnlab: a fault of the user: mend it\n"
+
+
+def test_a_fault_of_the_user_in_a_true_run_is_told_once_and_logged(real_command: Any) -> None:
+    small = ["data.train_pairs=60", "data.val_pairs=4", "data.test_pairs=4", "data.cache_dir=cache"]
+    options = [*small, "encoder.hidden_size=8", "decoder.hidden_size=8", "trainer.val_check_interval=500"]
+    words = "trainer.val_check_interval=500: an epoch has fewer batches"
+    done = real_command("train", *options)
+    assert done.returncode == 2
+    assert (done.stdout + done.stderr).count(words) == 1
+    assert done.stderr.startswith(f"attnlab: {words}")
+    (log,) = real_command.folder.glob("outputs/*/*/*/train.log")
+    assert log.read_text().count(words) == 1
+    swept = real_command("train", "-m", *options)
+    assert swept.returncode == 1
+    assert swept.stderr.count(words) == 1
+    log.write_text(log.read_text().replace(words, "", 1))  # of the first run
+    assert log.read_text().count(words) == 1
 
 
 def test_one_cell_is_not_trained_twice_at_once(command: Any) -> None:

@@ -3,6 +3,8 @@
 import os
 import sys
 
+from attnlab.ending import told
+
 VERBS = {
     "train": ("attnlab.train", "train a cell, or with -m every cell of a grid"),
     "evaluate": ("attnlab.evaluate", "decode and score test sets again from a finished run"),
@@ -64,8 +66,12 @@ def _completion(arguments: list[str]) -> None:
     train()
 
 
-def main() -> None:
+def main() -> int:
     """The console command."""
+    return told(_main)
+
+
+def _main() -> int:
     arguments = sys.argv[1:]
     first = arguments[0] if arguments else "--help"
     if first in ("--help", "-h", "help"):
@@ -80,8 +86,9 @@ def main() -> None:
         _become(VERBS[first][0], arguments[1:])
     else:
         print(f"attnlab: no verb {first!r}; there are: {', '.join(VERBS)} (attnlab --help)", file=sys.stderr)
-        sys.exit(2)
+        return 2
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

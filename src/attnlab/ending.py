@@ -1,6 +1,8 @@
 """How a verb ends where it does not come to its own end: one line, and an exit status."""
 
+import logging
 import os
+import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,6 +22,46 @@ def own_modules() -> None:
             sys.path.append(str(Path.cwd()))
 
 
+CUT_SHORT = 128 + signal.SIGPIPE
+"""The status of a training that a closed pipe ended, as a shell gives it for any tool."""
+
+
+class ReaderGone(BrokenPipeError):
+    """Nobody reads standard output any more; other broken pipes, such as a logger's, are faults."""
+
+
+def deaf() -> None:
+    """Standard output to nowhere, once its reader has gone.
+
+    What is still in the buffer would be tried again later, and by Python on its way out.
+    """
+    with suppress(OSError, ValueError):  # no file of the system's
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class Console(logging.StreamHandler):  # type: ignore[type-arg]
+    """The terminal's part of the log: without what the verb's own last line says, ended by a closed pipe.
+
+    A record logged with `extra=TOLD` goes to files alone.
+    """
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Writes a record."""
+        if not getattr(record, "told", False):
+            super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Raises for a closed pipe; logging itself would print a traceback a line, and go on."""
+        error = sys.exc_info()[1]
+        if isinstance(error, BrokenPipeError):
+            deaf()
+            raise ReaderGone(*error.args) from None
+        super().handleError(record)
+
+
+TOLD = {"told": True}
+
+
 def told(verb: Callable[[], int]) -> int:
     """The verb's exit status; 2 for an error of the user's, 130 for Ctrl-C.
 
@@ -36,7 +78,12 @@ def told(verb: Callable[[], int]) -> int:
         print("attnlab: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # What is still in the buffer has nowhere to go, and Python would try again on its way out.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        deaf()
         return 0
+    except SystemExit:  # argparse has printed its help
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            deaf()
+        raise
     return status

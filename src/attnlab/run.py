@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnlab import provenance, results
+from attnlab import ending, provenance, results
 from attnlab.errors import UserError
-from attnlab.surroundings import honest_ends, logged, prepare, quiet, terminable
+from attnlab.surroundings import LOG, honest_ends, logged, prepare, quiet, same_file, terminable
 
 if TYPE_CHECKING:
     import pytorch_lightning as pl
@@ -242,16 +242,24 @@ def _identity(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def _failed(config: Mapping[str, Any], folder: Path, error: BaseException, wall: float) -> None:
     """Leaves `failed.json`; never hides the fault that brought us here."""
-    stopped = isinstance(error, KeyboardInterrupt | SystemExit)
+    reasons: dict[type[BaseException], str] = {
+        KeyboardInterrupt: "stopped by a signal before the end",
+        SystemExit: "stopped by a signal before the end",
+        ending.ReaderGone: "stopped before the end, because nobody read its output any more",
+    }
+    stopped = next((words for kind, words in reasons.items() if isinstance(error, kind)), None)
     told = {
         "type": "Stopped" if stopped else type(error).__name__,
-        "message": "stopped by a signal before the end" if stopped else str(error),
+        "message": stopped or str(error),
         "traceback": traceback.format_exception_only(error)[-1].strip(),
     }
+    # Where the verb prints the reason too, it goes to the log alone, unless that takes in what is printed.
+    printed = not isinstance(error, SystemExit)
+    extra = ending.TOLD if printed else None
     if not isinstance(error, UserError) and not stopped:
-        log.error("the run failed", exc_info=error)
-    else:
-        log.error("the run failed: %s", told["message"])
+        log.error("the run failed", exc_info=error, extra=extra)
+    elif not (printed and same_file(sys.stderr, folder / LOG)):
+        log.error("the run failed: %s", told["message"], extra=extra)
     try:
         results.write(results.build(**_identity(config), error=told, train={"wall_s": wall}), folder)
     except Exception:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import signal
 import threading
@@ -10,7 +11,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from attnlab import results
 
@@ -22,6 +23,9 @@ QUIET = (
     ".*smaller than the logging interval.*",
 )
 """Warnings of Lightning's that do not apply: small batches are collated faster than a worker is asked."""
+
+
+LOG = "train.log"
 
 
 class Stopped(SystemExit):
@@ -42,10 +46,18 @@ def prepare(folder: Path, config: Mapping[str, Any]) -> None:
     OmegaConf.save(OmegaConf.create(dict(config)), folder / "config.yaml")
 
 
+def same_file(stream: IO[str], path: Path) -> bool:
+    """Whether what is written to a stream lands in this file, as the output of a sweep's cell does."""
+    try:
+        return os.path.samestat(os.fstat(stream.fileno()), path.stat())
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
 @contextmanager
 def logged(folder: Path, first: bool) -> Iterator[None]:
     """`train.log` in the folder, unless Hydra writes it already; Lightning's own chatter off."""
-    path = folder / "train.log"
+    path = folder / LOG
     root, ours = logging.getLogger(), logging.getLogger("attnlab")
     lightning = logging.getLogger("pytorch_lightning")
     there = any(

@@ -5,7 +5,6 @@ command of its own, because Lightning starts further ranks by running the comman
 that would be the whole sweep.
 """
 
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from attnlab.check import check
-from attnlab.ending import own_modules
+from attnlab.ending import CUT_SHORT, ReaderGone, deaf, own_modules
 from attnlab.errors import UserError
 from attnlab.sweep import compose, gate, identity, state
 
@@ -65,6 +64,8 @@ def _task(_: DictConfig) -> float | None:
     except UserError as error:
         print(f"attnlab: {error}", file=sys.stderr)
         raise SystemExit(2) from None
+    except ReaderGone:  # the record says that the run was stopped
+        raise SystemExit(CUT_SHORT) from None
 
 
 def main() -> None:
@@ -75,8 +76,9 @@ def main() -> None:
     gate.take_errors()
     try:
         command()
+        sys.stdout.flush()
     except BrokenPipeError:  # `attnlab train --help | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        deaf()
     except KeyboardInterrupt:
         print("attnlab: interrupted", file=sys.stderr)
         raise SystemExit(130) from None

@@ -47,8 +47,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The verb; returns the exit status."""
-    options = parser().parse_intermixed_args(arguments)
-    return told(lambda: _translate(options))
+    return told(lambda: _translate(parser().parse_intermixed_args(arguments)))
 
 
 def _translate(options: argparse.Namespace) -> int:

@@ -14,6 +14,16 @@ from attnlab.ending import told
 from attnlab.report import load, table, write
 
 
+class _Console(Console):
+    """As rich has it, except that a closed pipe is told to whoever runs the verb: rich would exit with 1."""
+
+    def on_broken_pipe(self) -> None:
+        """Passes the error on."""
+        error = sys.exc_info()[1]
+        assert error is not None  # called while it is handled
+        raise error
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prints the comparison and writes it into `--out`; 0, or 2 with one line on stderr."""
     parser = argparse.ArgumentParser(
@@ -28,12 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--test", action="append", default=[], metavar="NAME", help="this test set only (may be given again)"
     )
-    options = parser.parse_args(arguments)
-    return told(lambda: _report(options))
+    return told(lambda: _report(parser.parse_args(arguments)))
 
 
 def _report(options: argparse.Namespace) -> int:
-    console = Console(highlight=False)
+    console = _Console(highlight=False)
     report = load(options.folders, options.test)
     written = write(report, options.out)
     for number, comparison in enumerate(report.comparisons):

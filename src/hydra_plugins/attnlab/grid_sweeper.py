@@ -12,6 +12,7 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
+from attnlab.ending import CUT_SHORT, deaf
 from attnlab.errors import UserError
 from attnlab.sweep import plan
 
@@ -45,14 +46,17 @@ class GridSweeper(Sweeper):
             for line in [*planned.faults, told]:
                 print(f"attnlab: {line}", file=sys.stderr)
             raise SystemExit(2)
-        print("\n".join(planned.lines()), flush=True)
-        if not planned.jobs:
-            return []
         try:
+            print("\n".join(planned.lines()), flush=True)
+            if not planned.jobs:
+                return []
             results = self.launcher.launch(planned.jobs, initial_job_idx=0)
         except UserError as error:
             print(f"attnlab: {error}", file=sys.stderr)
             raise SystemExit(2) from None
+        except BrokenPipeError:  # nobody reads on; the pool has ended its cells
+            deaf()
+            raise SystemExit(CUT_SHORT) from None
         named = zip(plan.labels(planned.jobs), results, strict=True)
         failed = [(name, result) for name, result in named if result.status == JobStatus.FAILED]
         for name, result in failed:
