@@ -1,6 +1,7 @@
 import json
 import logging
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -34,6 +35,40 @@ def test_held_out_sets_are_never_thinned(module):
     assert sorted(index_of(data.test_dataloader("test"))) == [0, 1, 2, 3]
     stats = data.describe()["splits"]["test"]
     assert (stats["pairs"], stats["empty"]) == (4, {"source": 1, "target": 1})
+
+
+@pytest.mark.parametrize("role", ["val", "test"])
+def test_the_training_split_is_whole_where_it_is_a_held_out_set(module, role, caplog):
+    """It came thinned: a wrong validation, and a crash when the test set was decoded after the training."""
+    pairs = [("a", "x"), ("", "y"), ("c", ""), ("a b c d", "x"), ("e", "w")]
+    corpus = module(pairs, max_train_length=3).corpus
+    data = TranslationData(replace(corpus, **{role: "train"}), Words(min_frequency=1))
+    with caplog.at_level(logging.WARNING, "attnlab.data"):
+        data.setup()
+    loader = data.val_dataloader() if role == "val" else data.test_dataloader("train")
+    assert sorted(index_of(loader)) == [0, 1, 2, 3, 4]
+    assert sorted(index_of(data.train_dataloader())) == [0, 4]
+    assert data.describe()["splits"]["train"]["dropped"] == {
+        "blank": 2,
+        "too_long": 1,
+        "over_max_train_pairs": 0,
+    }
+    assert "trained on and held out" in caplog.text
+
+
+def test_a_finished_run_is_evaluated_on_all_training_pairs(module, tmp_path):
+    data = module([("a", "x"), ("", "y"), ("a b c", "z")], max_train_length=2)
+    data.save(tmp_path / "tokenizer")
+    corpus = replace(data.corpus, test=["train"])
+    again = TranslationData(corpus, data.recipe, tokenizers=tmp_path / "tokenizer")
+    assert sorted(index_of(again.test_dataloader("train"))) == [0, 1, 2]
+    assert again.describe()["splits"]["train"]["pairs"] == 3
+
+
+def test_a_training_set_of_which_nothing_is_left_tells_why_in_words(module):
+    data = module([("a a a", "x"), ("", "y"), ("b b b b", "z")], max_train_length=2)
+    with pytest.raises(UserError, match=r"every pair of split 'train' was left out \(1 blank, 2 too long\);"):
+        data.prepare_data()
 
 
 def test_a_batch_holds_the_text_of_its_rows(module):

@@ -311,11 +311,15 @@ def test_a_missing_folder_is_named(tmp_path):
         ({"max_train_length": 0}, "max_train_length=0"),
         ({"batch_tokens": None}, "both null"),
         ({"test": ["a", "a"]}, "named twice"),
+        ({"test": ["/elsewhere/test"]}, "no name of a split"),  # hypotheses would be written there
+        ({"test": ["../test"]}, "no name of a split"),
+        ({"test": [""]}, "no name of a split"),
+        ({"source": "en"}, "are both en"),
     ],
 )
 def test_impossible_loading_options_are_refused(tmp_path, options, said):
     with pytest.raises(UserError, match=said):
-        opened(tmp_path, **options)
+        FilesCorpus(**{"dir": str(tmp_path), "source": "de", "target": "en", **options})
 
 
 def test_one_test_set_may_be_named_without_a_list(tmp_path):

@@ -70,6 +70,14 @@ class Corpus(ABC):
                 raise UserError(f"data.{name}={value}: must be at least 1, or null")
         if self.batch_tokens is None and self.batch_sentences is None:
             raise UserError("data.batch_tokens and data.batch_sentences are both null: set one of them")
+        if self.source and self.source == self.target:
+            raise UserError(f"data.source and data.target are both {self.source}: name the two sides")
+        for name in test:
+            # A set's name is a folder of the run: nothing may be written outside it.
+            if not name.strip() or Path(name).is_absolute() or ".." in Path(name).parts:
+                raise UserError(
+                    f"data.test={test}: '{name}' is no name of a split; set data.dir to the folder instead"
+                )
         if len(set(test)) < len(test):
             raise UserError(f"data.test={test}: a test set is named twice")
 

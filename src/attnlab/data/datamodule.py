@@ -18,7 +18,7 @@ from attnlab.data.cache import once
 from attnlab.data.corpus import Corpus, content_hash
 from attnlab.data.encoded import Encoded, encode, kept_rows, overlap
 from attnlab.data.recipes import Recipe
-from attnlab.data.summary import lines, warnings
+from attnlab.data.summary import lines, reasons, warnings
 from attnlab.data.tokenizer import Tokenizer
 from attnlab.errors import UserError
 
@@ -56,9 +56,10 @@ class TranslationData(pl.LightningDataModule):
         self.corpus, self.recipe, self.seed_order = corpus, tokenizer, seed_order
         self.folder = Path(tokenizers) if tokenizers is not None else None
         self._tokenizers: tuple[Tokenizer, Tokenizer] | None = None
-        self._encoded: dict[str, Encoded] = {}
+        self._encoded: dict[tuple[str, bool], Encoded] = {}
         self._described: dict[str, Any] | None = None
         self._told = False
+        self._start = (0, 0)
 
     # What Lightning calls.
 
@@ -74,6 +75,10 @@ class TranslationData(pl.LightningDataModule):
                 log.info(line)
             for line in warnings(facts, self.corpus.unknown_limit):
                 log.warning(line)
+            if self.folder is None and self.corpus.train in (self.corpus.val, *self.corpus.test):
+                log.warning(
+                    "%s: is trained on and held out at once; its scores say nothing", self.corpus.train
+                )
         self._told = True
         self._compare_ranks(facts)
 
@@ -82,6 +87,8 @@ class TranslationData(pl.LightningDataModule):
         name = self.corpus.train
         loader = self._loader(name, seed=self.seed_order)
         sampler: Any = loader.batch_sampler
+        # Lightning names the epoch only after workers have begun to fetch.
+        (sampler.epoch, sampler.skip), self._start = self._start, (0, 0)
         if _first():
             note = f"{len(sampler)} batches an epoch on each of {sampler.ranks} ranks"
             if sampler.dropped:
@@ -92,11 +99,16 @@ class TranslationData(pl.LightningDataModule):
                 note += f"; {sampler.oversized} pairs longer than data.batch_tokens are batches of their own"
             log.info("%s: %s; order %s", name, note, content_hash([json.dumps(sampler.plan(0))]))
         if len(sampler) == 0:
+            pairs = len(self.encoded(name, training=True))
             raise UserError(
-                f"{self.corpus.origin}: {len(self.encoded(name))} training pairs are too few for "
+                f"{self.corpus.origin}: {pairs} training pairs are too few for "
                 f"{sampler.ranks} processes; set trainer.devices lower"
             )
         return loader
+
+    def start_at(self, epoch: int, batches: int) -> None:
+        """Where the next training loader begins: how many batches of which epoch (from 0) are done."""
+        self._start = (epoch, batches)
 
     def val_dataloader(self) -> DataLoader[Batch]:
         """Validation batches; over the ranks each row comes once."""
@@ -124,30 +136,32 @@ class TranslationData(pl.LightningDataModule):
         """The raw text of a split, blank lines included; `Batch.index` counts these rows."""
         return self.corpus.split(split)
 
-    def encoded(self, name: str) -> Encoded:
-        """A split as ids."""
-        if name not in self._encoded:
+    def encoded(self, name: str, *, training: bool = False) -> Encoded:
+        """A split as ids: whole, or, for training, without the pairs that are left out."""
+        key = (name, training)
+        if key not in self._encoded:
             source, target = self._both()
             identity = {
                 "format": FORMAT,
                 "text": self.corpus.fingerprint(name),
                 "tokenizers": [source.fingerprint, target.fingerprint],
                 "source_eos": self.corpus.source_eos,
-                **(self._drops() if name == self.corpus.train else {}),
+                **(self._drops() if training else {}),
             }
             folder = once(
                 self.corpus.cache,
                 "encoded",
                 identity,
-                lambda folder: encode(self.corpus, name, source, target).save(folder),
+                lambda folder: encode(self.corpus, name, source, target, training).save(folder),
             )
-            self._encoded[name] = Encoded.load(folder)
-            if len(self._encoded[name]) == 0:
+            self._encoded[key] = Encoded.load(folder)
+            if len(self._encoded[key]) == 0:
                 raise UserError(
                     f"{self.corpus.origin}: every pair of split '{name}' was left out "
-                    f"({self._encoded[name].stats['dropped']}); raise data.max_train_length or mend the text"
+                    f"({reasons(self._encoded[key].stats['dropped'])}); raise data.max_train_length or mend "
+                    "the text"
                 )
-        return self._encoded[name]
+        return self._encoded[key]
 
     def describe(self) -> dict[str, Any]:
         """The record's `data`: origin, fingerprints, counts of each split, overlap with training."""
@@ -206,7 +220,7 @@ class TranslationData(pl.LightningDataModule):
         corpus = self.corpus
 
         def text() -> Iterable[str]:
-            rows = kept_rows(corpus, corpus.train)[0].tolist()
+            rows = kept_rows(corpus)[0].tolist()
             for side in sides:
                 column = corpus.split(corpus.train)[side][:]
                 yield from (column[row] for row in rows)
@@ -224,7 +238,7 @@ class TranslationData(pl.LightningDataModule):
         return Tokenizer.load(once(corpus.cache, "tokenizers", identity, make) / "tokenizer.json")
 
     def _stats(self, name: str) -> dict[str, Any]:
-        stats = dict(self.encoded(name).stats)
+        stats = dict(self.encoded(name, training=self.folder is None and name == self.corpus.train).stats)
         edition = self.corpus.edition(name, stats["pairs"])
         return stats if edition is None else {**stats, "edition": edition}
 
@@ -240,7 +254,8 @@ class TranslationData(pl.LightningDataModule):
         return counts
 
     def _loader(self, name: str, seed: int | None = None) -> DataLoader[Batch]:
-        pairs, corpus, trainer = self.encoded(name), self.corpus, self.trainer
+        corpus, trainer = self.corpus, self.trainer
+        pairs = self.encoded(name, training=seed is not None)
         ranks, rank = (trainer.world_size, trainer.global_rank) if trainer else (1, 0)
         if len(pairs) < ranks:
             raise UserError(

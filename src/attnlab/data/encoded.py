@@ -55,15 +55,13 @@ class Encoded:
         return cls(arrays, json.loads((folder / "stats.json").read_text(encoding="utf-8")))
 
 
-def kept_rows(corpus: Corpus, name: str) -> tuple[np.ndarray, dict[str, int]]:
-    """The rows of a split that are used, and how many were dropped for which reason.
+def kept_rows(corpus: Corpus) -> tuple[np.ndarray, dict[str, int]]:
+    """The rows of the training split that are used, and how many were dropped for which reason.
 
     Only training drops: pairs with a blank side, pairs beyond `max_train_length` white-space words on
     either side, pairs beyond `max_train_pairs`. Validation and test sets are never thinned.
     """
-    split = corpus.split(name)
-    if name != corpus.train:
-        return np.arange(len(split)), {}
+    split = corpus.split(corpus.train)
     counts = np.array([[len(text.split()) for text in split[side][:]] for side in ("source", "target")])
     blank = counts.min(0) == 0
     long = np.zeros_like(blank)
@@ -78,10 +76,12 @@ def kept_rows(corpus: Corpus, name: str) -> tuple[np.ndarray, dict[str, int]]:
     return rows, {"blank": int(blank.sum()), "too_long": int(long.sum()), "over_max_train_pairs": over}
 
 
-def encode(corpus: Corpus, name: str, source: Tokenizer, target: Tokenizer) -> Encoded:
-    """Tokenise a split."""
-    rows, dropped = kept_rows(corpus, name)
+def encode(
+    corpus: Corpus, name: str, source: Tokenizer, target: Tokenizer, training: bool = False
+) -> Encoded:
+    """Tokenise a split; the training split may be a test set too, and is then whole."""
     split = corpus.split(name)
+    rows, dropped = kept_rows(corpus) if training else (np.arange(len(split)), {})
     arrays: dict[str, np.ndarray] = {"rows": rows}
     stats: dict[str, Any] = {
         "pairs": len(rows),
@@ -110,7 +110,7 @@ def overlap(corpus: Corpus, name: str) -> dict[str, int]:
     """Rows of a split whose pair (`pairs`), or whose source (`sources`), is among the training pairs."""
     train = corpus.split(corpus.train)
     source, target = train["source"][:], train["target"][:]
-    rows = kept_rows(corpus, corpus.train)[0].tolist()
+    rows = kept_rows(corpus)[0].tolist()
     pairs, sources = {(source[row], target[row]) for row in rows}, {source[row] for row in rows}
     held_out = corpus.split(name)
     both = list(zip(held_out["source"][:], held_out["target"][:], strict=True))

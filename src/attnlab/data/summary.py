@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 
@@ -25,10 +25,8 @@ def lines(facts: dict[str, Any]) -> Iterator[str]:
             "tokens " + _sides(split["tokens"], "{:,}"),
             "unknown " + _sides(split["unknown"], "{:.2%}"),
         ]
-        dropped = {reason.replace("_", " "): count for reason, count in split["dropped"].items() if count}
-        if dropped:
-            reasons = ", ".join(f"{count:,} {reason}" for reason, count in dropped.items())
-            parts.append(f"dropped {sum(dropped.values()):,} ({reasons})")
+        if dropped := sum(split["dropped"].values()):
+            parts.append(f"dropped {dropped:,} ({reasons(split['dropped'])})")
         if any(split["empty"].values()):
             parts.append("empty lines " + _sides(split["empty"], "{:,}"))
         if name in facts["overlap"]:
@@ -37,6 +35,11 @@ def lines(facts: dict[str, Any]) -> Iterator[str]:
         if split.get("edition"):
             parts.append(split["edition"])
         yield f"{name}: " + "; ".join(parts)
+
+
+def reasons(dropped: Mapping[str, int]) -> str:
+    """Why pairs were left out: `2 blank, 1 too long`."""
+    return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in dropped.items() if count)
 
 
 def warnings(facts: dict[str, Any], limit: float) -> Iterator[str]:
