@@ -62,3 +62,17 @@ def test_bahdanaus():
             expected = 0.001 if "scorer" in name else 0.01
             assert value.std().item() == pytest.approx(expected, rel=0.2), name
     assert recurrent == 4 * 4 + 2 * 3  # two layers: an LSTM encoder both ways, a GRU decoder
+
+
+@pytest.mark.parametrize("kind", [torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("initialise", [FanIn, Uniform, Bahdanau])
+def test_torchs_default_type_changes_no_first_value(initialise, kind):
+    expected = values(build(initialise=initialise()))
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(kind)
+    try:
+        found = values(build(initialise=initialise()))
+    finally:
+        torch.set_default_dtype(before)
+    for name, value in expected.items():
+        assert torch.equal(found[name], value.to(kind)), name

@@ -27,8 +27,9 @@ class Initialiser:
             # Hashed together: torch's CPU generator reads the low 32 bits of a seed and drops the others.
             stream = hashlib.sha256(f"{self.seed} {name}".encode()).digest()[:4]
             generator = Generator().manual_seed(int.from_bytes(stream, "big"))
-            # Drawn in float32 on the CPU: one seed gives one model, whatever it is then moved to.
-            parameter.copy_(self.value(name, torch.empty(parameter.shape), generator))
+            # Drawn in float32 on the CPU, whatever torch's defaults are: one seed gives one model.
+            empty = torch.empty(parameter.shape, dtype=torch.float32, device="cpu")
+            parameter.copy_(self.value(name, empty, generator))
 
     def value(self, name: str, empty: Tensor, generator: Generator) -> Tensor:
         """The first value of one parameter, written into `empty`."""
