@@ -50,6 +50,11 @@ def failure(folder: Path) -> dict[str, Any] | None:
     return _object(folder / FILES[FAILED])
 
 
+def stopped(record: Mapping[str, Any]) -> bool:
+    """Whether the record of a failure says that the run was asked to end."""
+    return (record.get("error") or {}).get("type") == STOPPED
+
+
 def progress(folder: Path) -> dict[str, Any] | None:
     """How far a run has come, as it last said; stays behind when it ends. None where it has said nothing."""
     return _object(folder / PROGRESS)
@@ -67,7 +72,7 @@ def of(folder: Path) -> str:
         return DONE
     failed = failure(folder)
     if failed is not None:
-        return INTERRUPTED if (failed.get("error") or {}).get("type") == STOPPED else FAILED
+        return INTERRUPTED if stopped(failed) else FAILED
     if (folder / "config.yaml").exists() or any(folder.glob("checkpoints/*.ckpt")):
         return INTERRUPTED
     return PENDING
