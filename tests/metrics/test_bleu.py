@@ -49,11 +49,12 @@ def test_summed_batch_statistics_give_the_corpus_score(size):
 )
 def test_equals_sacrebleu_under_every_option(options):
     metric = sacrebleu.metrics.BLEU(**options)
+    own = "|order:2" if "max_ngram_order" in options else ""  # sacrebleu's does not tell
     for hypotheses, references in [(HYPOTHESES, REFERENCES), (["yes"], ["no"]), (["A b c"], ["a b d"])]:
         expected = metric.corpus_score(hypotheses, [references]).score
         assert corpus_bleu(hypotheses, references, **options) == {
             "score": pytest.approx(expected, abs=1e-9),
-            "signature": metric.get_signature().format(),
+            "signature": metric.get_signature().format().replace("|version", own + "|version"),
         }
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import sacrebleu
-import yaml
+from omegaconf import OmegaConf
 
 from attnlab.errors import UserError
 from attnlab.metrics import Metrics
@@ -13,10 +13,17 @@ from attnlab.metrics import Metrics
 CONF = Path(__file__).parents[2] / "conf" / "metrics"
 
 
+def composed(*files, **changes):
+    """The options of files laid over each other, as Hydra composes them."""
+    parts = [OmegaConf.load(CONF / file) for file in files]
+    whole = OmegaConf.create({"metrics": OmegaConf.merge(*parts, changes)})
+    return OmegaConf.to_container(whole, resolve=True)["metrics"]
+
+
 @pytest.fixture
 def build():
     def _build(**changes):
-        options = yaml.safe_load((CONF / "default.yaml").read_text(encoding="utf-8"))
+        options = composed("default.yaml")
         assert options.pop("_target_") == "attnlab.metrics.Metrics"
         return Metrics(**{**options, **changes})
 
@@ -38,7 +45,7 @@ def test_default_options_are_the_field_s(build):
 
 
 def test_tokenised_lowercase_option_composes_over_the_default(build):
-    options = yaml.safe_load((CONF / "tokenized_lowercase.yaml").read_text(encoding="utf-8"))
+    options = composed("default.yaml", "tokenized_lowercase.yaml")
     scorer = build(bleu=options["bleu"])
     pair = scorer.corpus_bleu(["a MAN , too ."], ["A man , too ."])
     assert pair["score"] == pytest.approx(100)
@@ -136,3 +143,65 @@ def test_unequal_or_no_sentences_are_refused(build):
         build().score([], [], [])
     with pytest.raises(UserError, match="nothing to score"):
         build().corpus_bleu([], [])
+
+
+def test_the_case_of_chrf_follows_that_of_bleu_and_ter_has_none():
+    pair = (["x"], ["a man goes home"], ["A Man Goes HOME"])
+    for files, case, score in (
+        (["default.yaml"], "mixed", False),
+        (["default.yaml", "tokenized_lowercase.yaml"], "lc", True),
+    ):
+        options = composed(*files)
+        options = {key: value for key, value in options.items() if key not in ("_target_", "defaults")}
+        scores = Metrics(**options).score(*pair)
+        for name in ("bleu", "chrf"):
+            assert f"case:{case}" in scores[name]["signature"]
+            assert (scores[name]["score"] == pytest.approx(100)) is score
+        assert scores["ter"]["score"] == 0 and "case:lc" in scores["ter"]["signature"]
+    apart = composed("default.yaml", bleu={"lowercase": True}, chrf={"lowercase": False})
+    assert apart["chrf"]["lowercase"] is False
+
+
+def test_metrics_that_see_case_are_told_where_the_text_is_lower_cased(build):
+    assert build().case_warning(False) is None
+    told = build().case_warning(True)
+    assert "metrics.bleu.lowercase=false, metrics.chrf.lowercase=false" in told and "\n" not in told
+    lower = {"bleu": {"lowercase": True}, "chrf": {"lowercase": True}}
+    assert build(**lower).case_warning(True) is None
+    assert build(**lower, ter={"case_sensitive": True}).case_warning(True).count("case_sensitive=true") == 1
+    assert build(bleu={"lowercase": True}, chrf=None, ter=None).case_warning(True) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"length_edges": None}, "length_edges"),
+        ({"length_edges": 10}, "length_edges"),
+        ({"length_edges": ["a"]}, "length_edges"),
+        ({"length_edges": [float("inf")]}, "length_edges"),
+        ({"min_bucket": None}, "min_bucket"),
+        ({"chrf": {"char_order": 0}}, "metrics.chrf"),
+        ({"chrf": {"nope": 1}}, "metrics.chrf"),
+        ({"ter": {"nope": 1}}, "metrics.ter"),
+        ({"bootstrap": {"samples": 10, "level": 95, "seed": 1}}, "bootstrap.level=95"),
+        ({"bootstrap": {"samples": -1, "level": 0.95, "seed": 1}}, "bootstrap.samples=-1"),
+        ({"bootstrap": {"samples": 10, "level": 0.95, "seed": -1}}, "bootstrap.seed=-1"),
+        ({"bootstrap": {"level": 0.95}}, "metrics.bootstrap"),
+    ],
+)
+def test_what_would_fail_when_the_training_is_over_is_refused_at_once(build, changes, said):
+    with pytest.raises(UserError, match=said) as caught:
+        build(**changes)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_signature_tells_what_sacrebleus_leaves_out(build):
+    lines = [sentence(6)]
+    usual, other = (
+        build(**c).score(lines, lines, lines)
+        for c in ({}, {"bleu": {"max_ngram_order": 2}, "chrf": {"beta": 1}})
+    )
+    assert "order:" not in usual["bleu"]["signature"] and "beta:" not in usual["chrf"]["signature"]
+    assert (
+        "|order:2|version:" in other["bleu"]["signature"] and "|beta:1|version:" in other["chrf"]["signature"]
+    )

@@ -29,7 +29,7 @@ class Corpus(ABC):
         train, val: the splits to train on and to choose the checkpoint by.
         test: the splits that are decoded at the end.
         lowercase: the tokenisers see lower-cased text; the rows keep their case, so score with
-            `metrics.bleu.lowercase`.
+            `metrics.bleu.lowercase`, which chrF follows.
         max_train_length: training pairs with more white-space words on either side are left out, counted.
         max_train_pairs: at most so many training pairs, drawn by `seed`; a smaller number draws a subset.
         seed: of everything that is drawn about the data; not the model's.

@@ -54,7 +54,7 @@ class Bleu:
 
     Attributes:
         order: the largest n-gram order.
-        signature: sacrebleu's, complete with version.
+        signature: sacrebleu's, complete with version, and `order:n` where the order isn't 4.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -64,6 +64,7 @@ class Bleu:
         counting = {**options, "smooth_method": "none", "smooth_value": None, "effective_order": True}
         self._counter = _construct("bleu", BLEU, counting)
         self.order: int = self._metric.max_ngram_order
+        self.lowercase: bool = self._metric.lowercase
         self.signature: str = _signature(self._metric)
 
     def statistics(self, hypotheses: Sequence[str], references: Sequence[str]) -> np.ndarray:
@@ -154,13 +155,28 @@ def _corpus_score(
         raise UserError(f"{name}: there is nothing to score: 0 hypotheses and 0 references")
     metric = _construct(name, metric_class, options)
     score = float(metric.corpus_score(list(hypotheses), [list(references)]).score)
-    return {"score": score, "signature": metric.get_signature().format()}
+    return {"score": score, "signature": _signature(metric)}
+
+
+def check_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of `chrf` or `ter`, tried out, so that a fault shows before a training and not after it.
+
+    Raises:
+        UserError: sacrebleu refuses one.
+    """
+    _construct(name, {"chrf": CHRF, "ter": TER}[name], options)
+    return dict(options)
 
 
 def _construct(name: str, metric_class: Any, options: Mapping[str, Any]) -> Any:
     try:
-        return metric_class(**options)
-    except (TypeError, AssertionError, KeyError, ValueError, RuntimeError, ImportError) as error:
+        metric = metric_class(**options)
+        metric.corpus_score(["a"] * 2, [["a"] * 2])  # what is wrong may show only here
+        return metric
+    except (
+        *(TypeError, AssertionError, LookupError, ValueError, ArithmeticError, AttributeError),
+        *(RuntimeError, ImportError),
+    ) as error:
         told = ", ".join(f"{key}={value}" for key, value in options.items())
         remedy = "the options are those of sacrebleu"
         if metric_class is BLEU:
@@ -171,7 +187,14 @@ def _construct(name: str, metric_class: Any, options: Mapping[str, Any]) -> Any:
         raise UserError(f"metrics.{name}: sacrebleu refuses {told}; {remedy}") from error
 
 
+_UNSIGNED = {"max_ngram_order": ("order", 4), "beta": ("beta", 2)}
+"""Options that change a score but not sacrebleu's signature: our name for them, and the usual value."""
+
+
 def _signature(metric: Any) -> str:
-    # sacrebleu knows the number of references only once it has scored something.
-    metric.corpus_score(["a"], [["a"]])
-    return metric.get_signature().format()
+    """Sacrebleu's signature of a metric that has scored, and what it leaves out where that is unusual."""
+    signature: str = metric.get_signature().format()
+    for option, (name, usual) in _UNSIGNED.items():
+        if (value := getattr(metric, option, usual)) != usual:
+            signature = signature.replace("|version:", f"|{name}:{value}|version:")
+    return signature

@@ -21,13 +21,15 @@ def check_edges(edges: Sequence[int]) -> list[int]:
     Raises:
         UserError: an edge is not a positive integer, or the edges do not rise.
     """
-    values = [int(edge) for edge in edges]
-    rising = all(low < high for low, high in pairwise(values))
-    if values != list(edges) or not rising or (values and values[0] < 1):
-        raise UserError(
-            f"metrics.length_edges={list(edges)}: the edges must be rising integers from 1, e.g. [10,20,30]"
-        )
-    return values
+    values = list(edges) if isinstance(edges, Sequence) and not isinstance(edges, str) else None
+    whole = values is not None and all(
+        isinstance(edge, int) and not isinstance(edge, bool) for edge in values
+    )
+    if values is not None and whole and all(low < high for low, high in pairwise([0, *values])):
+        return values
+    raise UserError(
+        f"metrics.length_edges={edges}: the edges must be rising integers from 1, e.g. [10,20,30]"
+    )
 
 
 def buckets(lengths: Sequence[int], edges: Sequence[int]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from attnlab.errors import UserError
-from attnlab.metrics.bleu import Bleu, check_parallel, corpus_chrf, corpus_ter
+from attnlab.metrics.bleu import Bleu, check_options, check_parallel, corpus_chrf, corpus_ter
 from attnlab.metrics.length import buckets, check_edges, words
 
 
@@ -24,7 +24,7 @@ class Metrics:
         bootstrap: `samples` (0: no intervals), `level` and `seed` of the buckets' intervals.
 
     Raises:
-        UserError: sacrebleu refuses an option, or the edges do not rise.
+        UserError: sacrebleu refuses an option, the edges do not rise, or there is no such bootstrap.
     """
 
     def __init__(
@@ -36,16 +36,44 @@ class Metrics:
         ter: Mapping[str, Any] | None,
         bootstrap: Mapping[str, Any],
     ) -> None:
-        self.length_edges = check_edges(list(length_edges))
+        self.length_edges = check_edges(length_edges)
+        if not isinstance(min_bucket, int):
+            raise UserError(f"metrics.min_bucket={min_bucket}: must be a whole number")
         self.min_bucket = min_bucket
         self.bleu = Bleu(**dict(bleu))
-        self.chrf = None if chrf is None else dict(chrf)
-        self.ter = None if ter is None else dict(ter)
-        self.bootstrap: dict[str, Any] = {
-            "samples": int(bootstrap["samples"]),
-            "level": float(bootstrap["level"]),
-            "seed": int(bootstrap["seed"]),
-        }
+        self.chrf = None if chrf is None else check_options("chrf", chrf)
+        self.ter = None if ter is None else check_options("ter", ter)
+        # What only the end of a run would find out.
+        if set(bootstrap) != {"samples", "level", "seed"}:
+            raise UserError("metrics.bootstrap: has samples, level and seed, and nothing else")
+        self.bootstrap: dict[str, Any] = dict(bootstrap)
+        for name in ("samples", "seed"):
+            value = bootstrap[name]
+            if not isinstance(value, int) or value < 0:
+                raise UserError(f"metrics.bootstrap.{name}={value}: must be a whole number from 0")
+        level = bootstrap["level"]
+        if not isinstance(level, int | float) or not 0 < level < 1:
+            raise UserError(f"metrics.bootstrap.level={level}: must lie between 0 and 1, such as 0.95")
+
+    @property
+    def cased(self) -> list[str]:
+        """The options, as they are set now, by which metrics tell upper from lower case."""
+        found = [] if self.bleu.lowercase else ["metrics.bleu.lowercase=false"]
+        if self.chrf is not None and not self.chrf.get("lowercase"):
+            found.append("metrics.chrf.lowercase=false")
+        if self.ter is not None and self.ter.get("case_sensitive"):
+            found.append("metrics.ter.case_sensitive=true")
+        return found
+
+    def case_warning(self, lowercase: bool) -> str | None:
+        """One line where hypotheses are in lower case (`data.lowercase`) and a metric sees case."""
+        if not lowercase or not self.cased:
+            return None
+        return (
+            f"data.lowercase=true, but {', '.join(self.cased)}: hypotheses in lower case lose to references "
+            "that keep theirs; set metrics.bleu.lowercase=true, metrics.chrf.lowercase=true (follows in a "
+            "training) and metrics.ter.case_sensitive=false"
+        )
 
     def corpus_bleu(self, hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, Any]:
         """Corpus BLEU alone as `{score, signature}`: the cheap number for validation during training."""
