@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 import torch
 
-from attnlab.model import Bahdanau, Combine, Encoder, FanIn, PostCombine, Seq2Seq, Uniform
+from attnlab.model import Bahdanau, Combine, Encoder, FanIn, FixedVector, PostCombine, Seq2Seq, Uniform
 
 from ..attention.grid import REACH, SCORERS, WINDOWS
 from .models import ATTENTIVE, EMBEDDING, ENCODERS, ORDERS, SIZE, TARGET, build, pairs, spread, summed_loss
@@ -195,6 +195,29 @@ def test_a_decoder_that_does_not_fit_is_refused_when_it_is_built(sizes):
         )
 
 
+@pytest.mark.parametrize(
+    ("order", "scorer", "window", "message"),
+    [
+        (PostCombine, None, None, "PostCombine asks an attention"),
+        (FixedVector, "general", "global", "FixedVector asks no attention"),
+        (PostCombine, "general", None, "come together"),
+    ],
+)
+def test_an_attention_that_nobody_asks_and_an_order_without_one_are_refused(order, scorer, window, message):
+    with pytest.raises(ValueError, match=message):
+        Seq2Seq(
+            9,
+            9,
+            encoder=partial(Encoder, hidden_size=SIZE, cell="lstm"),
+            decoder=partial(order, hidden_size=SIZE),
+            readout=Combine,
+            scorer=scorer and SCORERS[scorer][0],
+            window=window and WINDOWS[window][0],
+            hidden_size=SIZE,
+            embedding_size=8,
+        )
+
+
 def test_logits_are_the_output_matrix_times_the_readout():
     model = spread(build())
     readouts = torch.randn(2, 3, SIZE).double()
@@ -210,6 +233,19 @@ def test_dropout_acts_in_training_only():
     model.train()
     torch.manual_seed(0)
     assert not torch.equal(summed_loss(model, *batch), summed_loss(model, *batch))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_dropout_acts_on_both_embeddings_and_on_the_readouts_and_nowhere_else(order):
+    model = build(order=order, dropout=0.5).train()
+    source, lengths, target, _ = pairs([5, 3], [4, 4])
+    dropped = []
+    model.dropout.register_forward_hook(lambda module, given, out: dropped.append((given[0], out)))
+    decoded = model(source, lengths, target)
+    inputs = torch.cat((torch.full((2, 1), model.start), target[:, :-1]), dim=1)
+    assert torch.equal(dropped[0][0], model.source_embedding(source))
+    assert torch.equal(dropped[1][0], model.target_embedding(inputs))
+    assert len(dropped) == 3 and decoded.readouts is dropped[2][1]
 
 
 def test_positions_beyond_the_reach_of_the_scorer_are_counted():

@@ -71,7 +71,13 @@ class Decoder(nn.Module):
         layers: L, as many as the encoder has.
         cell: `lstm` or `gru`.
         dropout: between the layers, in training.
+
+    Raises:
+        ValueError: the order asks and there is no attention, or the reverse.
     """
+
+    #: Whether the order asks an attention at all.
+    asks = True
 
     def __init__(
         self,
@@ -86,6 +92,13 @@ class Decoder(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
+        if self.asks != (attention is not None):
+            name = type(self).__name__
+            raise ValueError(
+                f"{name} asks an attention: give a scorer and a window"
+                if self.asks
+                else f"{name} asks no attention: give neither scorer nor window"
+            )
         self.layers = layers
         self.attention = attention
         self.readout = readout
@@ -195,6 +208,8 @@ class PostCombinePrevious(PostCombine):
 
 class FixedVector(PostCombine):
     """`PostCombine` with c_t = the encoder's final state at every t: no attention (Cho et al. 2014)."""
+
+    asks = False
 
     def prepare(
         self, states: Float[Tensor, "B S K"], final: Hidden, lengths: Int[Tensor, " B"]

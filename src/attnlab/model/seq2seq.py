@@ -47,7 +47,7 @@ class Seq2Seq(nn.Module):
         start: id of the start mark in the target vocabulary.
 
     Raises:
-        ValueError: sizes that do not fit each other.
+        ValueError: sizes or parts that do not fit each other.
     """
 
     def __init__(
@@ -77,6 +77,8 @@ class Seq2Seq(nn.Module):
         self.target_embedding = nn.Embedding(target_size, embedding_size, padding_idx=target_pad)
         self.encoder = encoder(input_size=embedding_size)
         width = self.encoder.hidden_size
+        if (scorer is None) != (window is None):
+            raise ValueError("a scorer and a window come together: give both, or neither")
         attention = None
         if scorer is not None and window is not None:
             attention = Attention(scorer(query_dim=hidden_size, key_dim=width), window(query_dim=hidden_size))
