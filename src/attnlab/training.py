@@ -41,7 +41,8 @@ def summed_loss(model: Any, batch: Batch, label_smoothing: float = 0.0) -> Tenso
     steps = batch.target.shape[1]
     kept = real(batch.target_lengths, steps)
     readouts = model(batch.source, batch.source_lengths, batch.target).readouts[kept]
-    logits = model.logits(readouts).float()
+    logits = model.logits(readouts)
+    logits = logits if logits.dtype == torch.float64 else logits.float()
     return F.cross_entropy(logits, batch.target[kept], reduction="sum", label_smoothing=label_smoothing)
 
 
