@@ -174,6 +174,12 @@ def test_the_predicted_centre_spans_the_sentence_and_uses_its_own_length():
     assert where.inside.sum(-1).tolist() == [[1, 1, 1], [2, 3, 2], [0, 0, 0]]
 
 
+def test_the_monotonic_centre_is_exact_in_half_precision():
+    query = torch.zeros(1, 1, 2, dtype=torch.bfloat16)
+    where = LocalM(2, half_width=1).positions(query, torch.tensor([400]), torch.tensor([301]))
+    assert where.centre.item() == where.places[0, 0, 1].item() == 301
+
+
 @pytest.mark.parametrize("window", [name for name in WINDOWS if name != "global"])
 @pytest.mark.parametrize("half_width", [0, -1])
 def test_a_half_width_below_1_is_refused(window, half_width):

@@ -94,7 +94,8 @@ class LocalM(Window):
     ) -> Positions:
         """The window around min(t, S)."""
         middle = torch.minimum(steps, lengths.unsqueeze(-1))
-        return self._around(middle, middle.to(query.dtype), lengths)
+        # Half precision does not have every whole number beyond 256 (bfloat16) or 2048 (float16).
+        return self._around(middle, middle.to(torch.promote_types(query.dtype, torch.float32)), lengths)
 
     def _around(
         self, middle: Int[Tensor, "B Q"], centre: Float[Tensor, "B Q"], lengths: Int[Tensor, " B"]
