@@ -72,9 +72,9 @@ def test_what_each_order_adds():
     assert build(order="post_combine_feeding").parameter_counts()["total"] == base + 4 * H * R
 
 
-def untrained_entropy(scorer: str, size: int, initialise) -> torch.Tensor:
+def untrained_entropy(scorer: str, size: int, initialise, embedding: int = 64, **axes) -> torch.Tensor:
     """The weights' entropy over log S, one a step."""
-    model = build(scorer=scorer, size=size, embedding=64, initialise=initialise)
+    model = build(scorer=scorer, size=size, embedding=embedding, initialise=initialise, **axes)
     source, lengths, target, _ = pairs([2, 13, REACH if scorer == "location" else 50], [9, 9, 9])
     with torch.no_grad():
         weights = model(source, lengths, target).attended.weights
@@ -87,6 +87,14 @@ def test_an_untrained_global_model_is_close_to_uniform(scorer, initialise):
     # U(-0.1, 0.1) has one scale for every size: with 512 units its sums are large.
     for size in [64] if initialise is Uniform else [64, 512]:
         assert (untrained_entropy(scorer, size, initialise()) >= 0.99).all(), size
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_under_every_encoder_and_cell_it_is_so_on_average(encoder, cell):
+    # `dot` is the scorer that starts furthest from uniform, and a GRU's states are larger than an LSTM's.
+    entropy = untrained_entropy("dot", 256, FanIn(), embedding=256, encoder=encoder, cell=cell)
+    assert entropy.mean() >= 0.99
 
 
 def test_which_wide_embeddings_would_break():

@@ -57,8 +57,10 @@ class FanIn(Initialiser):
     """The default: matrices U(+-1 / sqrt(fan in)), embeddings N(0, std^2), biases 0.
 
     The first is what torch gives its linear layers, but by each matrix' own fan in, so that a weight's
-    values do not depend on what stands beside it. At std 0.3 every scorer starts close to uniform at every
-    step, up to 512 units; a smaller one learns to attend later, and at 1 (torch's own) `dot` starts peaked.
+    values do not depend on what stands beside it. At std 0.3 every scorer starts close to uniform, up to 512
+    units: the weights' mean entropy is at least 0.99 log S under every encoder and cell, that of each step
+    too under two LSTMs (`dot` between two GRUs has steps at 0.93). A smaller std learns to attend later, and
+    at 1 (torch's own) `dot` starts peaked.
 
     Args:
         embedding_std: standard deviation of the embeddings.
