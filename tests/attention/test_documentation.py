@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from attnlab.model import FanIn
+
 QUOTE = re.compile(
     r"^```python\n# (?P<file>\S+): (?P<name>\w+)\n(?P<lines>.*?)^```$", re.MULTILINE | re.DOTALL
 )
@@ -29,3 +31,7 @@ def test_the_quoted_lines_are_in_the_class_or_function_named(quote, repository):
     there = [line.strip() for line in source.splitlines()[nodes[0].lineno - 1 : nodes[0].end_lineno]]
     for line in quote["lines"].splitlines():
         assert line in there, f"{quote['name']}: {line}"
+
+
+def test_the_spread_of_the_embeddings_is_the_one_it_names():
+    assert f"embeddings N(0, {FanIn().embedding_std}²)" in DOCUMENT.read_text(encoding="utf-8")

@@ -178,7 +178,7 @@ def _funnel(
 ) -> Float[Tensor, "*G Q N"]:
     """v' tanh(query + key) for all pairs, one query after another.
 
-    All queries at once would fill [Q, N, U] values; one query's [N, U] stays in the cache of a CPU, which is
-    three times as fast at S = T = 30.
+    One query's [N, U] stays in the cache of a CPU, which is three times as fast at S = T = 30 as all
+    [Q, N, U] at once. Training keeps every tanh for the backward pass all the same: B Q N U values a batch.
     """
     return torch.stack([torch.tanh(q.unsqueeze(-2) + keys) @ v for q in query.unbind(-2)], dim=-2)
