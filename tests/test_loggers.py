@@ -1,7 +1,9 @@
 import csv as csv_module
 import json
+import shutil
 import struct
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -181,6 +183,67 @@ def test_two_runs_of_a_process_stay_two(offline, tmp_path):
     assert seen == [[0.0], [1.0]]
 
 
+def test_an_attempt_that_goes_on_replaces_the_offline_run_of_the_last_one_under_its_id(offline, tmp_path):
+    for rows in ([1, 2, 3], [1, 2], [1, 2, 3, 4]):  # the second goes on from 2, and is killed at once
+        logger = WandbLogger(tmp_path, FACTS)
+        for step in rows:
+            logger.log_metrics({"train/loss": float(step)}, step=step)
+        logger.close(1 if len(rows) < 4 else 0)
+    log = Offline(tmp_path)  # unpacks the one folder there is
+    assert [row["trainer/step"] for row in log.history] == [1, 2, 3, 4]
+    assert log.exit == 0
+    assert log.run.run_id == (tmp_path / "wandb" / "id").read_text().strip()
+
+
+class Server:
+    """Stands in for W&B online: keeps the rows of a run over attempts."""
+
+    def __init__(self):
+        self.rows, self.asked, self.summary = [], [], {}
+
+    def init(self, **options):
+        self.asked.append((options["id"], options["resume"]))
+        self.starting_step = len(self.rows)
+        return self
+
+    def log(self, row):
+        self.rows.append(row)
+
+    def define_metric(self, *args, **options):
+        pass
+
+    def finish(self, exit_code):
+        pass
+
+
+def test_online_the_rows_that_the_server_has_are_not_sent_again(offline, tmp_path, monkeypatch):
+    server = Server()
+    monkeypatch.setattr("wandb.init", server.init)
+    told = [(20, "train/loss"), (20, "val/loss"), (40, "train/loss"), (40, "val/loss"), (60, "train/loss")]
+    for attempt in (told[:3], told[:2], told):  # of the second, all has been sent by the first
+        logger = WandbLogger(tmp_path, FACTS, mode="online")
+        for step, key in attempt:
+            logger.log_metrics({key: float(step)}, step=step)
+    assert [(row["trainer/step"], *(key for key in row if "/loss" in key)) for row in server.rows] == told
+    assert len({name for name, _ in server.asked}) == 1
+    assert {resume for _, resume in server.asked} == {"allow"}
+
+
+def test_the_id_is_of_the_cell_the_seed_and_the_folder_and_a_rerun_has_another(
+    offline, tmp_path, monkeypatch
+):
+    server = Server()
+    monkeypatch.setattr("wandb.init", server.init)
+    again = replace(FACTS, config={**FACTS.config, "rerun": True})
+    cases = [("a", FACTS), ("a", replace(FACTS, seed=4)), ("a", replace(FACTS, study="b")), ("b", FACTS)]
+    for name, facts in [*cases, cases[0], ("a", again), ("a", again)]:
+        shutil.rmtree(tmp_path / name, ignore_errors=True)  # nothing is left of the last attempt
+        WandbLogger(tmp_path / name, facts, mode="online").begin()
+    ids = [name for name, _ in server.asked]
+    assert len(set(ids[:4])) == 4 and ids[4] == ids[0]
+    assert len(set(ids)) == 6
+
+
 def test_an_unknown_mode_is_refused(tmp_path):
     with pytest.raises(UserError, match=r"logger\.wandb\.mode=on: must be one of online, offline, disabled"):
         WandbLogger(tmp_path, FACTS, mode="on")
@@ -205,6 +268,12 @@ def test_metrics_jsonl_has_a_line_a_row_and_null_for_what_json_cannot_say(tmp_pa
     log.log_metrics({"val/loss": float("nan")}, step=2)
     lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert lines == [{"step": 1, "train/loss": 1.5}, {"step": 2, "val/loss": None}]
+
+
+def test_metrics_jsonl_goes_on_where_it_is_not_fresh(tmp_path):
+    for step in (1, 2):
+        MetricsFile(tmp_path / "m.jsonl", fresh=False).log_metrics({"train/loss": 1.5}, step=step)
+    assert [json.loads(line)["step"] for line in (tmp_path / "m.jsonl").read_text().splitlines()] == [1, 2]
 
 
 def test_the_csv_table_has_a_column_a_metric_and_starts_afresh(tmp_path):

@@ -23,7 +23,7 @@ from attnlab.errors import UserError
 if TYPE_CHECKING:
     import pytorch_lightning as pl
 
-    from attnlab.data import TranslationData
+    from attnlab.data import Corpus, TranslationData
     from attnlab.loggers import Facts
     from attnlab.metrics import Metrics
     from attnlab.model import Seq2Seq
@@ -84,13 +84,30 @@ def rehearse(config: Config) -> None:
             build_search(config)
             build_data(config)
             small = SimpleNamespace(size=8, pad=0, start=1)
-            build_model(config, SimpleNamespace(source_tokenizer=small, target_tokenizer=small))
+            _sketch(config, SimpleNamespace(source_tokenizer=small, target_tokenizer=small))
             build_recipe(config)
             _validated(config)
             build_trainer(config, Path(), [])
             build_loggers(config, Path(nowhere), Facts(cell={}, cell_id="rehearsal", seed=0))
         finally:
             lightning.setLevel(level)
+
+
+def _sketch(config: Config, data: Any) -> None:
+    """Makes the model without its values where its parts allow that: large ones take a second to draw."""
+    import torch
+
+    try:
+        with torch.device("meta"):
+            build_model(config, data)
+    except (RuntimeError, NotImplementedError):  # a part reads values while it is made
+        build_model(config, data)
+
+
+def build_corpus(config: Config) -> Corpus:
+    """The text of a run, not yet read; needs no torch."""
+    corpus: Corpus = _make(used(config)["data"], "data")
+    return corpus
 
 
 def build_data(config: Config, tokenizers: Path | None = None) -> TranslationData:
@@ -206,7 +223,7 @@ def build_loggers(config: Config, folder: Path, facts: Facts) -> list[Any]:
             chosen.append(make(folder=folder, facts=facts))
         except (TypeError, ValueError) as error:
             raise UserError(f"logger.{name}: {str(error).splitlines()[0]}") from error
-    return [MetricsFile(folder / "metrics.jsonl"), *chosen]
+    return [MetricsFile(folder / "metrics.jsonl", fresh=False), *chosen]
 
 
 def build_trainer(
@@ -223,7 +240,7 @@ def build_trainer(
 
     settings = {key: value for key, value in config["trainer"].items() if key != "threads"}
     options = config["callbacks"]
-    names = ("monitor", "mode", "patience", "min_delta", "save_last")
+    names = ("monitor", "mode", "patience", "min_delta", "save_every")
     progress = bool(settings.get("enable_progress_bar", True))
     callbacks = standard(folder, progress=progress, **{name: options[name] for name in names})
     settings["enable_progress_bar"] = any(isinstance(callback, Bar) for callback in callbacks)

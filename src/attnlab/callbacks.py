@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import sys
 import time
 from collections.abc import Mapping
@@ -10,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
-from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint, TQDMProgressBar
+from pytorch_lightning.callbacks import Callback, EarlyStopping, Timer, TQDMProgressBar
 
+from attnlab.checkpoints import Checkpoints
 from attnlab.errors import UserError
 from attnlab.optim import direction
+from attnlab.progress import ProgressFile
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +77,57 @@ class LastValidation(Callback):
             trainer.should_stop = True
 
 
+class Progress(Callback):
+    """Says in `progress.json` how far the training is; on rank 0."""
+
+    def __init__(self, file: ProgressFile):
+        self.file = file
+        self._first, self._began = 0, time.monotonic()
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Starts the clock by which the rest is guessed."""
+        self._first, self._began = trainer.global_step, time.monotonic()
+        self._write(trainer, pl_module)
+
+    def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *args: Any) -> None:
+        """Writes, if it is time."""
+        self._write(trainer, pl_module)
+
+    def on_validation_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *args: Any) -> None:
+        """The same: a validation is no standstill."""
+        self._write(trainer, pl_module)
+
+    def _write(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.file.note(trainer.global_step, trainer.current_epoch)
+        if not (trainer.is_global_zero and self.file.due()):
+            return
+        step, of = trainer.global_step, updates(trainer)
+        shown: Mapping[str, float] = getattr(pl_module, "shown", {})
+        left = []
+        if of is not None and step > self._first:
+            seconds = time.monotonic() - self._began
+            left.append((of - step) * seconds / (step - self._first))
+        left += [
+            rest
+            for callback in trainer.callbacks  # type: ignore[attr-defined]
+            if isinstance(callback, Timer) and (rest := callback.time_remaining()) is not None
+        ]
+        self.file.write(
+            of=of,
+            tokens_per_s=shown.get("train/tokens_per_s"),
+            left_s=max(0.0, min(left)) if left else None,
+        )
+
+
+def updates(trainer: pl.Trainer) -> int | None:
+    """How many updates the training takes at most; None where only something else ends it."""
+    limits = [trainer.max_steps] if trainer.max_steps > 0 else []
+    batches = trainer.num_training_batches
+    if trainer.max_epochs is not None and trainer.max_epochs > 0 and math.isfinite(batches):
+        limits.append(trainer.max_epochs * math.ceil(batches / trainer.accumulate_grad_batches))
+    return min(limits, default=None)
+
+
 def standard(
     folder: Path,
     *,
@@ -81,7 +135,7 @@ def standard(
     mode: str | None,
     patience: int | None,
     min_delta: float,
-    save_last: bool,
+    save_every: int | None,
     progress: bool,
 ) -> list[Callback]:
     """The callbacks of every run.
@@ -92,7 +146,7 @@ def standard(
         mode: max or min; None takes it from `optim.DIRECTIONS`.
         patience: validations without improvement before the training stops; None never stops it.
         min_delta: how much better is an improvement, for stopping.
-        save_last: keep `last.ckpt` too.
+        save_every: updates between two writings of `last.ckpt`, besides validations; None is at validations.
         progress: show a bar, where there is a terminal to show it on.
 
     Raises:
@@ -101,21 +155,11 @@ def standard(
     mode = direction(monitor, mode)
     if patience is not None and patience < 1:
         raise UserError(f"callbacks.patience={patience}: must be at least 1, or null to never stop early")
-
-    def checkpoint(filename: str, **choice: Any) -> Callback:
-        return ModelCheckpoint(
-            dirpath=folder / "checkpoints",
-            filename=filename,
-            save_top_k=1,
-            auto_insert_metric_name=False,
-            enable_version_counter=False,
-            save_on_train_epoch_end=False,  # at validations, where the metrics are
-            **choice,
-        )
-
-    chosen: list[Callback] = [LastValidation(), checkpoint("best", monitor=monitor, mode=mode), Lines()]
-    if save_last:  # Lightning's own save_last follows the best one, not the last validation
-        chosen.append(checkpoint("last"))
+    chosen: list[Callback] = [
+        LastValidation(),
+        Checkpoints(folder / "checkpoints", monitor=monitor, mode=mode, every=save_every),
+        Lines(),
+    ]
     if patience is not None:
         chosen.append(
             EarlyStopping(

@@ -28,7 +28,8 @@ _WHOLE = frozenset(
         *("hidden_size", "embedding_size", "layers", "units", "half_width", "maxout_size", "size"),
         *("max_length", "beam_size", "n_best", "validation_beam_size", "batch_tokens", "batch_sentences"),
         *("max_train_length", "max_train_pairs", "train_pairs", "val_pairs", "test_pairs"),
-        *("patience", "num_nodes", "threads", "log_every_n_steps", "max_ngram_order", "heatmap_tokens"),
+        *("patience", "save_every", "num_nodes", "threads", "log_every_n_steps"),
+        *("max_ngram_order", "heatmap_tokens"),
     }
 )
 _COUNT = frozenset(  # from 0
@@ -42,7 +43,9 @@ _SHARE = frozenset({"dropout", "label_smoothing"})
 _POSITIVE = frozenset({"lr"})
 _NOT_NEGATIVE = frozenset({"gradient_clip_val", "min_delta", "weight_decay", "unknown_limit"})
 # What may be null although its default is something else.
-_NULLABLE = frozenset({"size", "batch_tokens", "patience", "validation_sentences", "max_epochs"})
+_NULLABLE = frozenset(
+    {"size", "batch_tokens", "patience", "save_every", "validation_sentences", "max_epochs"}
+)
 _LARGEST_SEED = 2**63 - 1  # of torch's generators
 _LONGEST_NAME = 200  # bytes; file systems stop at 255
 # Lightning's own, which take more than one type ("auto" or 2; 32 or "bf16-mixed").

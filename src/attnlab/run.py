@@ -7,17 +7,14 @@ holds a whole run. A run that fails, or is stopped, leaves `failed.json` with th
 from __future__ import annotations
 
 import logging
-import resource
-import sys
-import time
-import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnlab import ending, provenance, results
+from attnlab import account, provenance, results
 from attnlab.errors import UserError
-from attnlab.surroundings import LOG, honest_ends, logged, prepare, quiet, same_file, terminable
+from attnlab.progress import ProgressFile
+from attnlab.surroundings import honest_ends, logged, prepare, quiet, terminable
 
 if TYPE_CHECKING:
     import pytorch_lightning as pl
@@ -26,16 +23,13 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-ASKED = ("cell", "overrides", "command")
-"""Keys beside the settings that say who the run is and how it was asked for."""
-
 
 def run_cell(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Trains and tests one cell.
+    """Trains and tests one cell, from the beginning or from the checkpoint of an earlier attempt.
 
     Args:
         config: plain, resolved settings, with the keys `cell`, `overrides` and `command` beside them.
-        folder: the run folder; what an earlier attempt left there is replaced.
+        folder: the run folder; where an attempt in it was stopped, this one goes on, unless `rerun` is set.
 
     Returns:
         The record, as `result.json` has it; empty on ranks other than 0.
@@ -47,28 +41,30 @@ def run_cell(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
     folder = Path(folder)
     first = int(getattr(rank_zero_only, "rank", 0) or 0) == 0
-    begun = time.monotonic()
     if first:
         prepare(folder, config)
+    progress = ProgressFile(folder, first)
     with logged(folder, first), quiet():
         try:
-            return _run(dict(config), folder)
+            return _run(dict(config), folder, progress)
         except BaseException as error:
             if first:
-                _failed(config, folder, error, time.monotonic() - begun)
+                progress.write()
+                account.failed(config, folder, error, progress.seconds())
             raise
 
 
-def _run(config: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _run(config: dict[str, Any], folder: Path, progress: ProgressFile) -> dict[str, Any]:
     import torch
 
-    from attnlab import build, ranks
+    from attnlab import build, ranks, resume
+    from attnlab.callbacks import Progress
 
     threads = config["trainer"].get("threads")
     if threads is not None:
         torch.set_num_threads(int(threads))
-    facts = _facts(config)
     with terminable():
+        progress.phase("data")
         data = build.build_data(config)
         data.prepare_data()
         data.setup("fit")
@@ -76,23 +72,22 @@ def _run(config: dict[str, Any], folder: Path) -> dict[str, Any]:
         search = build.build_search(config)
         model = build.build_model(config, data)
         module = build.build_module(config, model, data, metrics)
-        loggers = build.build_loggers(config, folder, facts)
-    code = 1
+        loggers = build.build_loggers(config, folder, account.facts(config))
+    code, record = 1, {}
     try:
-        trainer = build.build_trainer(config, folder, loggers)
+        trainer = build.build_trainer(config, folder, loggers, [Progress(progress)])
         _check_world(config, trainer)
-        if trainer.is_global_zero:
-            data.save(folder / "tokenizer")
-            _introduce(config, model, module)
-            for logger in loggers:
-                if hasattr(logger, "begin"):  # takes seconds, which are no training time
-                    logger.begin()
+        with terminable():
+            start, before = _take_up(config, folder, trainer, data, loggers, progress)
+            if trainer.is_global_zero:
+                data.save(folder / "tokenizer")
+                account.introduce(config, model, module)
         # Dropout's stream: one a rank, and the same whatever was drawn while the model was built.
         torch.manual_seed(int(config["seed_order"]) + 1_000_003 * trainer.global_rank)
-        began = time.monotonic()
+        progress.phase("training")
         with honest_ends():
             try:
-                trainer.fit(module, datamodule=data)
+                trainer.fit(module, datamodule=data, ckpt_path=start, weights_only=True)
             except ValueError as error:
                 if "val_check_interval" not in str(error):
                     raise
@@ -100,7 +95,8 @@ def _run(config: dict[str, Any], folder: Path) -> dict[str, Any]:
                     f"trainer.val_check_interval={config['trainer']['val_check_interval']}: an epoch has "
                     "fewer batches; lower it, or count over epochs with trainer.check_val_every_n_epoch=null"
                 ) from error
-        wall = time.monotonic() - began
+        progress.phase("testing", update=trainer.global_step)
+        wall = progress.training_s()
         with terminable():
             kept = _restore(module, trainer)
             train = {
@@ -111,13 +107,16 @@ def _run(config: dict[str, Any], folder: Path) -> dict[str, Any]:
                 else None,
                 "wall_s": wall,
                 "device_s": wall * trainer.world_size,
-                "peak_memory": _peak_memory(trainer),
+                "peak_memory": max(account.peak_memory(trainer), before.get("peak_memory", 0)),
+                "resumed_at": progress.resumed_at,
             }
+            # A long test set is no standstill; the encoder is asked for each of its batches.
+            ticking = model.encoder.register_forward_hook(lambda *_: progress.tick())
             test = _test(config, folder, module, trainer, data, search, metrics)
-            record: dict[str, Any] = {}
+            ticking.remove()
             if trainer.is_global_zero:
                 record = results.build(
-                    **_identity(config),
+                    **account.identity(config),
                     machine=provenance.machine(
                         provenance.device_name(trainer.strategy.root_device), trainer.world_size
                     ),
@@ -127,16 +126,57 @@ def _run(config: dict[str, Any], folder: Path) -> dict[str, Any]:
                     val={**kept["val"], "signature": metrics.bleu.signature},
                     test=test,
                 )
-                results.write(record, folder)
-            ranks.barrier()
         code = 0
-        return record
     finally:
         for logger in loggers:
             if hasattr(logger, "close"):
                 logger.close(code)
             else:
                 logger.finalize("success" if code == 0 else "failed")
+    with terminable():
+        if record:  # after the loggers: a run with a record is never looked at again
+            results.write(record, folder)
+            resume.tidy(folder, bool(config["callbacks"].get("save_last", True)))
+            progress.remove()
+        ranks.barrier()
+    return record
+
+
+def _take_up(
+    config: Mapping[str, Any],
+    folder: Path,
+    trainer: pl.Trainer,
+    data: Any,
+    loggers: Sequence[Any],
+    progress: ProgressFile,
+) -> tuple[Path | None, dict[str, Any]]:
+    """Where the training goes on, if anywhere, and what it had cost by then; sets back what came after."""
+    from attnlab import checkpoints, ranks, resume
+
+    whose = resume.identity(config, data.describe(), trainer.world_size)
+    path, before = folder / "checkpoints" / checkpoints.LAST, {}
+    if resume.started_together(trainer):  # rank 0 decides first
+        trainer.strategy.setup_environment()
+    if trainer.is_global_zero:
+        point = resume.choose(folder, whose)
+        progress.resumed_at = progress.resumed_at if point is not None else []
+        if point is not None:
+            before = point.costs
+            progress.at_least(before.get("training_s", 0.0))
+            progress.resumed_at = [*(progress.resumed_at or point.resumed_at), point.update]
+            log.info("goes on from update %d%s", point.update, ", to be tested" if point.finished else "")
+        rows = resume.rewind(folder / "metrics.jsonl", point.update if point is not None else -1)
+        for logger in loggers:
+            if hasattr(logger, "begin"):  # takes seconds, which are no training time
+                logger.begin()
+        resume.replay(rows, loggers[1:])
+    if resume.started_together(trainer):
+        ranks.barrier()
+    start = path if path.exists() else None
+    keeper: Any = trainer.checkpoint_callback
+    keeper.identity, keeper.resumed_at, keeper.start = whose, progress.resumed_at, start
+    keeper.costs = lambda: {"training_s": progress.training_s(), "peak_memory": account.peak_memory(trainer)}
+    return start, before
 
 
 def _test(
@@ -208,64 +248,6 @@ def _restore(module: TranslationModule, trainer: pl.Trainer) -> dict[str, Any]:
     return {"step": step, "val": {**val, "sentences": last.get("sentences")}}
 
 
-# --- who, what, and what it cost --------------------------------------------------------------------------
-
-
-def _facts(config: Mapping[str, Any]) -> Any:
-    from attnlab.loggers import Facts
-    from attnlab.sweep import identity
-
-    return Facts(
-        cell=identity.cell(config),
-        cell_id=identity.cell_name(config),
-        seed=int(config["seed"]),
-        study=config.get("study"),
-        config={key: value for key, value in config.items() if key not in ASKED},
-    )
-
-
-def _identity(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of the record that are known before the first update."""
-    facts = _facts(config)
-    about = config.get("about") or {}
-    return {
-        "cell": dict(facts.cell),
-        "factors": dict(about.get("factors") or {}),
-        "cell_id": facts.cell_id,
-        "study": facts.study,
-        "seed": facts.seed,
-        "overrides": list(config.get("overrides") or []),
-        "command": config.get("command"),
-        "config": facts.config,
-    }
-
-
-def _failed(config: Mapping[str, Any], folder: Path, error: BaseException, wall: float) -> None:
-    """Leaves `failed.json`; never hides the fault that brought us here."""
-    reasons: dict[type[BaseException], str] = {
-        KeyboardInterrupt: "stopped by a signal before the end",
-        SystemExit: "stopped by a signal before the end",
-        ending.ReaderGone: "stopped before the end, because nobody read its output any more",
-    }
-    stopped = next((words for kind, words in reasons.items() if isinstance(error, kind)), None)
-    told = {
-        "type": "Stopped" if stopped else type(error).__name__,
-        "message": stopped or str(error),
-        "traceback": traceback.format_exception_only(error)[-1].strip(),
-    }
-    # Where the verb prints the reason too, it goes to the log alone, unless that takes in what is printed.
-    printed = not isinstance(error, SystemExit)
-    extra = ending.TOLD if printed else None
-    if not isinstance(error, UserError) and not stopped:
-        log.error("the run failed", exc_info=error, extra=extra)
-    elif not (printed and same_file(sys.stderr, folder / LOG)):
-        log.error("the run failed: %s", told["message"], extra=extra)
-    try:
-        results.write(results.build(**_identity(config), error=told, train={"wall_s": wall}), folder)
-    except Exception:
-        log.exception("the record of the failed run could not be written")
-
-
 def _check_world(config: Mapping[str, Any], trainer: pl.Trainer) -> None:
     """A launcher's variables can turn two devices into one without a word: refuse."""
     devices, nodes = config["trainer"]["devices"], config["trainer"].get("num_nodes", 1)
@@ -274,36 +256,3 @@ def _check_world(config: Mapping[str, Any], trainer: pl.Trainer) -> None:
             f"trainer.devices={devices} on {nodes} node(s), but Lightning sees {trainer.world_size} "
             "process(es): the launcher's environment (SLURM_*, WORLD_SIZE) says otherwise; make them agree"
         )
-
-
-def _peak_memory(trainer: pl.Trainer) -> int:
-    """Bytes: of the device where it keeps count, else of this process."""
-    import torch
-
-    device = trainer.strategy.root_device
-    if device.type == "cuda":
-        return int(torch.cuda.max_memory_allocated(device))
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-
-def _introduce(config: Mapping[str, Any], model: Any, module: TranslationModule) -> None:
-    """Says at the start what is trained and how it will be judged."""
-    counts = model.parameter_counts()
-    cell = ", ".join(f"{axis} {option or 'none'}" for axis, option in _facts(config).cell.items())
-    log.info(
-        "%s, seed %s: %d parameters, %d of them attention",
-        cell,
-        config["seed"],
-        counts["total"],
-        counts["attention"],
-    )
-    validation, options = module.validation, config["callbacks"]
-    if validation is not None:
-        log.info(
-            "val/bleu: %d of %d sentences, beam %d",
-            len(validation.sample),
-            validation.total,
-            options["validation_beam_size"],
-        )
-    log.info("best checkpoint by %s", options["monitor"])

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from attnlab import results
+from attnlab import progress, results
 
 QUIET = (
     ".*does not have many workers.*",
@@ -21,8 +21,10 @@ QUIET = (
     ".*No .*_dataloader.* defined.*",
     ".*Checkpoint directory .* exists and is not empty.*",
     ".*smaller than the logging interval.*",
+    ".*your dataloader is not resumable.*",
 )
-"""Warnings of Lightning's that do not apply: small batches are collated faster than a worker is asked."""
+"""Warnings of Lightning's that do not apply: small batches are collated faster than a worker is asked,
+and where an epoch goes on the data module knows (`TranslationData.start_at`)."""
 
 
 LOG = "train.log"
@@ -33,12 +35,18 @@ class Stopped(SystemExit):
 
 
 def prepare(folder: Path, config: Mapping[str, Any]) -> None:
-    """Makes the folder, takes away what an earlier attempt left, writes `config.yaml`."""
+    """Makes the folder and writes `config.yaml`; what a finished run left is taken away.
+
+    With `rerun`, and where a finished run lies, the checkpoints, `metrics.jsonl` and `progress.json` go too;
+    otherwise they are what the run may go on from.
+    """
     from omegaconf import OmegaConf
 
     folder.mkdir(parents=True, exist_ok=True)
-    stale = [folder / name for name in results.FILES.values()]
-    stale += [*folder.glob("checkpoints/*.ckpt"), *folder.glob("test/*/*")]
+    stale = [folder / name for name in results.FILES.values()] + [*folder.glob("test/*/*")]
+    if config.get("rerun") or (folder / results.FILES[results.DONE]).exists():
+        stale += [*folder.glob("checkpoints/*.ckpt"), folder / "metrics.jsonl", folder / progress.NAME]
+        shutil.rmtree(folder / "wandb", ignore_errors=True)
     for path in stale:
         if path.is_file():
             path.unlink()

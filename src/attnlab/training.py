@@ -135,6 +135,7 @@ class TranslationModule(pl.LightningModule):
         self.trained_tokens, self.trained_seconds = 0.0, 0.0
         self._window: Tensor | None = None
         self._since: float | None = None
+        self._before = 0.0  # seconds of the open window in an earlier attempt
         self._validated: Tensor | None = None
 
     # --- training -------------------------------------------------------------------------------------------
@@ -165,16 +166,17 @@ class TranslationModule(pl.LightningModule):
         self._set_rate()
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        """Starts the clock again after a validation."""
+        """Starts the clock again after a validation, or where an earlier attempt stopped it."""
         if self._since is None:
-            self._since = time.perf_counter()
+            self._since = time.perf_counter() - self._before
+            self._before = 0.0
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """The objective of one batch; its sums stay on the device until they are logged."""
         loss = summed_loss(self.model, batch, self.recipe.label_smoothing)
         kind = ranks.exact(loss.device)
         sums = ranks.total(torch.stack([loss.detach().to(kind), batch.target_lengths.sum().to(kind)]))
-        self._window = sums if self._window is None else self._window + sums
+        self._window = sums if self._window is None else self._window.to(sums) + sums
         return objective(loss, sums)
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
@@ -215,6 +217,11 @@ class TranslationModule(pl.LightningModule):
                 "train/lr": self.recipe.rate(self.current_epoch, self.validations),
             }
         )
+
+    def exclude(self, seconds: float) -> None:
+        """Leaves out a pause that was no training from the speed."""
+        if self._since is not None:
+            self._since += seconds
 
     # --- validation -----------------------------------------------------------------------------------------
 
@@ -297,17 +304,25 @@ class TranslationModule(pl.LightningModule):
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Adds plain numbers and containers only, so that `torch.load(weights_only=True)` reads the file."""
         schedule = self.recipe.schedule
-        checkpoint["attnlab"] = {
-            "config": self.config,
-            "validations": self.validations,
-            "bleus": list(self.bleus),
-            "val": dict(self.last),
-            "schedule": schedule.state() if schedule is not None else {},
-        }
+        open_for = time.perf_counter() - self._since if self._since is not None else 0.0
+        checkpoint.setdefault("attnlab", {}).update(
+            config=self.config,
+            validations=self.validations,
+            bleus=list(self.bleus),
+            val=dict(self.last),
+            schedule=schedule.state() if schedule is not None else {},
+            trained=[self.trained_tokens, self.trained_seconds],
+            window=None if self._window is None else [*self._window.tolist(), open_for],
+        )
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Takes up the counts; `config` stays the one this run was given."""
+        """Takes up the counts and the sums not yet logged; `config` stays the one this run was given."""
         kept = checkpoint["attnlab"]
         self.validations, self.bleus = int(kept["validations"]), list(kept["bleus"])
+        self.last = dict(kept["val"])
+        self.trained_tokens, self.trained_seconds = kept["trained"]
+        if kept["window"] is not None:
+            *sums, self._before = kept["window"]
+            self._window = torch.tensor(sums, dtype=torch.float64)
         if self.recipe.schedule is not None:
             self.recipe.schedule.load(kept["schedule"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ class MetricsFile(Logger):
     """`metrics.jsonl`: a line `{"step": ..., name: value, ...}` for everything logged, written at once.
 
     `step` is the number of finished updates. A value that is no finite number is written as null, because
-    JSON has no other word for it.
+    JSON has no other word for it. With `fresh=False` lines are added to those that are there.
     """
 
     def __init__(self, path: Path, fresh: bool = True):
@@ -65,15 +66,20 @@ class _Csv(CSVLogger):
 
 @rank_zero_only
 def _forget(path: Path) -> None:
-    path.unlink(missing_ok=True)
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def csv(folder: Path, facts: Facts) -> Logger:
     """`csv/metrics.csv`, one column a metric; a table left by an earlier attempt is replaced."""
-    _forget(folder / "csv" / "metrics.csv")
+    _forget(folder / "csv")
     return _Csv(save_dir=folder, name="csv", version="")
 
 
 def tensorboard(folder: Path, facts: Facts) -> Logger:
-    """`tensorboard/` for `tensorboard --logdir`."""
+    """`tensorboard/` for `tensorboard --logdir`; what an earlier attempt left is replaced.
+
+    TensorBoard's own way, `purge_step`, hides the points that are repeated, but what a killed process had not
+    yet written stays lost; the run replays `metrics.jsonl` instead.
+    """
+    _forget(folder / "tensorboard")
     return TensorBoardLogger(save_dir=folder, name="tensorboard", version="", default_hp_metric=False)

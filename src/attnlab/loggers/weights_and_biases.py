@@ -1,13 +1,21 @@
 """Weights & Biases: one run a cell and seed, grouped by cell, with BLEU against length on an axis of its own.
 
 Without a key the run is kept offline, in the run folder, with one warning; nothing ever asks a question.
+
+A run that was stopped and goes on is one run here too. Its id is a hash of cell, study, seed and run folder,
+and is kept in `wandb/id`; a rerun gets a new one. All attempts log the same rows in the same order, the first
+of them replayed from `metrics.jsonl`: offline they replace what the last attempt wrote, online as many as the
+server has are passed over.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import netrc
 import os
+import shutil
+import uuid
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -87,6 +95,7 @@ class WandbLogger(Logger):
         self._mode, self.folder, self.facts = mode, Path(folder), facts
         self.heatmaps, self.heatmap_tokens = heatmaps, heatmap_tokens
         self._run: Any = None
+        self._logged, self._had = 0, 0
         self._settings: dict[str, Any] = {
             "project": project,
             "entity": entity,
@@ -125,10 +134,16 @@ class WandbLogger(Logger):
                         "W&B: no key found, the run is kept offline under %s/wandb; `wandb sync` uploads it",
                         self.folder,
                     )
-            self.folder.mkdir(parents=True, exist_ok=True)
+            place = self.folder / "wandb"
+            place.mkdir(parents=True, exist_ok=True)
+            identity = self._identity(place / "id")
+            for earlier in place.glob("offline-run-*"):
+                shutil.rmtree(earlier, ignore_errors=True)
             self._run = wandb.init(
                 dir=self.folder,
                 mode=mode,
+                id=identity,
+                resume="allow" if mode == "online" else None,
                 reinit="create_new",  # cells that share a process must not share a run
                 save_code=False,
                 settings=wandb.Settings(
@@ -136,11 +151,32 @@ class WandbLogger(Logger):
                 ),
                 **self._settings,
             )
+            self._logged, self._had = 0, int(self._run.starting_step)
             self._run.define_metric("trainer/step", hidden=True)
             for pattern in ("train/*", "val/*"):
                 self._run.define_metric(pattern, step_metric="trainer/step")
             self._run.define_metric("length/source", hidden=True)
         return self._run
+
+    def _identity(self, path: Path) -> str:
+        """The run's id: the one that an earlier attempt has left, or a new one."""
+        if path.is_file():
+            return path.read_text(encoding="utf-8").strip()
+        if self.facts.config.get("rerun"):
+            new = uuid.uuid4().hex[:16]
+        else:
+            own = [str(self.facts.config.get(f"seed_{part}", self.facts.seed)) for part in ("init", "order")]
+            names = [self.facts.study, self.facts.cell_id, self.facts.seed, *own, self.folder.resolve()]
+            new = hashlib.sha256("\n".join(map(str, names)).encode()).hexdigest()[:16]
+        path.write_text(f"{new}\n", encoding="utf-8")
+        return new
+
+    def _log(self, row: dict[str, Any]) -> None:
+        """One row, unless the server has it from an earlier attempt."""
+        run = self._begun()
+        self._logged += 1
+        if self._logged > self._had:
+            run.log(row)
 
     @rank_zero_only
     def log_hyperparams(self, *args: Any, **kwargs: Any) -> None:
@@ -149,7 +185,7 @@ class WandbLogger(Logger):
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         """A row of scalars; `trainer/step` is the number of finished updates."""
-        self._begun().log({**metrics, "trainer/step": step} if step is not None else dict(metrics))
+        self._log({**metrics, "trainer/step": step} if step is not None else dict(metrics))
 
     @rank_zero_only
     def log_evaluation(self, name: str, result: Mapping[str, Any], examples: Sequence[Example] = ()) -> None:
@@ -174,13 +210,13 @@ class WandbLogger(Logger):
                 row = [bucket["lo"], bucket["hi"], bucket["n"], bucket["bleu"], low, high, bucket.get("mark")]
                 table.add_data(label(bucket), *row)
                 if kind == "source" and bucket["bleu"] is not None:
-                    run.log({"length/source": centre(bucket), curve: bucket["bleu"]})
-            run.log({f"length/{name}/by_{kind}": table})
+                    self._log({"length/source": centre(bucket), curve: bucket["bleu"]})
+            self._log({f"length/{name}/by_{kind}": table})
         # Which sentences are drawn depends on the sources alone, so that all runs draw the same ones.
         fits = (item for item in enumerate(examples) if 0 < len(item[1].source) <= self.heatmap_tokens)
         for number, example in islice(fits, self.heatmaps):
             # A key each: W&B lays the images of one key out as if they were of one size.
-            run.log({f"attention/{name}/{number}": self._draw(example)})
+            self._log({f"attention/{name}/{number}": self._draw(example)})
 
     def _draw(self, example: Example) -> Any:
         """A W&B image of one attention matrix with its tokens."""

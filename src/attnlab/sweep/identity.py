@@ -28,6 +28,7 @@ IGNORED = frozenset(
         *("trainer.enable_progress_bar", "trainer.enable_model_summary", "trainer.profiler"),
         *(
             "callbacks.save_last",
+            "callbacks.save_every",
             "callbacks.attention_matrices",
             "data.licence",
             "data.show_samples",
