@@ -241,6 +241,53 @@ def test_an_evaluation_lies_beside_the_record_and_leaves_it_alone(folder, capsys
     assert "BLEU" in capsys.readouterr().out
 
 
+def test_metrics_that_see_case_are_warned_about_once_an_evaluation(folder, tmp_path, caplog):
+    copy = tmp_path / "run"
+    shutil.copytree(folder, copy)
+    settings = (copy / "config.yaml").read_text()
+    (copy / "config.yaml").write_text(settings.replace("lowercase: false\n", "lowercase: true\n", 1))
+    assert attnlab.load(copy, device="cpu").config["data"]["lowercase"] is True
+    verb.evaluate(copy, ["data.test=[test,other]"], device="cpu")
+    assert caplog.text.count("data.lowercase=true, but metrics.bleu.lowercase=false") == 1
+
+
+def test_a_second_evaluation_of_one_name_loses_nothing_of_the_first(folder, capsys):
+    first = verb.evaluate(folder, ["search.beam_size=2"], device="cpu")
+    path = folder / "evaluations/search.beam_size_2.json"
+    before = path.read_bytes()
+    verb.evaluate(folder, ["search.beam_size=2"], device="cpu")
+    assert path.read_bytes() == before
+    second = json.loads((folder / "evaluations/search.beam_size_2-2.json").read_text())
+    assert second["test"] == first["test"]
+    assert (folder / "evaluations/search.beam_size_2-2/test/hyp.txt").is_file()
+    assert (
+        verb.main([str(folder), "search.beam_size=1", "--name", "search.beam_size_2", "--device", "cpu"]) == 2
+    )
+    told = capsys.readouterr().err
+    assert "an evaluation of this name" in told and "--name" in told and told.count("\n") == 1
+    assert path.read_bytes() == before
+
+
+def test_an_evaluation_that_fails_leaves_its_name_free(folder, monkeypatch):
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="in the middle"):
+        patch.setattr(
+            "attnlab.results.build_evaluation",
+            lambda **_: (_ for _ in ()).throw(RuntimeError("in the middle")),
+        )
+        verb.evaluate(folder, name="halfway", device="cpu")
+    assert not (folder / "evaluations/halfway").exists()
+
+
+def test_another_source_of_text_keeps_what_the_model_was_trained_with(folder):
+    """The run closes its sources (`data.source_eos`); an option named by group would take that back."""
+    config = attnlab.load(folder, device="cpu").config
+    changed = verb.changed(config, ["data=files", "data.dir=x"])
+    assert changed["data"]["source_eos"] is True and changed["data"]["dir"] == "x"
+    for refused in ("data.source_eos=false", "data.lowercase=true"):
+        with pytest.raises(UserError, match="the run was trained with"):
+            verb.changed(config, [refused])
+
+
 def test_the_same_settings_give_the_same_scores_again(folder):
     again = verb.evaluate(folder, name="again", device="cpu")
     assert again["test"] == json.loads((folder / "result.json").read_text())["test"]

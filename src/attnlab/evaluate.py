@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import copy
 import hashlib
+import itertools
 import logging
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +23,8 @@ GROUPS = ("data", "search", "metrics")
 """What can be changed: the model is what it is."""
 LONGEST = 120
 """Characters of a name made from overrides; file systems stop at 255 bytes."""
+BOUND = ("lowercase", "source_eos")
+"""Options of `data` that the model was trained with: its tokenisers and its encoder know nothing else."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -74,23 +78,30 @@ def evaluate(
     Args:
         folder: the run folder.
         overrides: as on the command line, such as `["data.test=[test_2017]", "search.beam_size=1"]`.
-        name: of the evaluation; by default made from the overrides.
+        name: of the evaluation, a new one; by default made from the overrides, and numbered where there is
+            one of that name.
         device: where to decode; by default the first GPU, or the CPU.
         command: for the record.
 
     Raises:
-        UserError: no finished run, an override of something else, or unreadable data.
+        UserError: no finished run, an override of something else, an evaluation of that name, or unreadable
+            data.
     """
     folder = Path(folder)
     if not (folder / results.FILES[results.DONE]).is_file():
         raise UserError(
             f"{folder}: no finished run is here (result.json is missing); train it to its end first"
         )
-    name = name or title(overrides)
-    if not re.fullmatch(r"[\w+-][\w.+-]*", name):  # `..` would be the run's own folder
-        raise UserError(f"--name {name}: use letters, digits, '.', '_', '+' and '-', no '.' in front")
+    if name is not None:
+        # `..` would be the run's own folder
+        if not re.fullmatch(r"[\w+-][\w.+-]*", name) or len(name.encode()) > 2 * LONGEST:
+            raise UserError(
+                f"--name {name}: use letters, digits, '.', '_', '+' and '-', no '.' in front, "
+                f"{LONGEST} characters at most"
+            )
+        if _taken(folder, name):
+            raise _there(folder, name)
     from attnlab import build
-    from attnlab.evaluation import evaluate_set
     from attnlab.loading import load
 
     run = load(folder, device)
@@ -104,6 +115,62 @@ def evaluate(
         raise UserError("data.test=[]: there is nothing to evaluate; name a test set")
     data.prepare_data()
     data.setup("test")
+    name = _claimed(folder, name, title(overrides))
+    try:
+        record = _scored(folder, name, run, config, data, search, scorer, list(overrides), command)
+        results.write_evaluation(record, folder, name)
+    except BaseException:  # half an evaluation would keep its name from the next one
+        shutil.rmtree(folder / results.EVALUATIONS / name, ignore_errors=True)
+        raise
+    return record
+
+
+def _taken(folder: Path, name: str) -> bool:
+    place = folder / results.EVALUATIONS
+    return (place / f"{name}.json").exists() or (place / name).exists()
+
+
+def _there(folder: Path, name: str) -> UserError:
+    place = folder / results.EVALUATIONS / name
+    return UserError(
+        f"{place}: there is an evaluation of this name; choose another --name, or remove it first"
+    )
+
+
+def _claimed(folder: Path, name: str | None, stem: str) -> str:
+    """A new name, its folder made so that no other process takes it: the given one, or a free one."""
+    for number in itertools.count(1):
+        tried = name or (stem if number == 1 else f"{stem}-{number}")
+        if not _taken(folder, tried):
+            try:
+                (folder / results.EVALUATIONS / tried).mkdir(parents=True)
+            except FileExistsError:
+                pass
+            except OSError as error:
+                raise UserError(
+                    f"{folder}: the evaluation can't be written ({error.strerror}); make the run writable"
+                ) from error
+            else:
+                return tried
+        if name is not None:
+            raise _there(folder, name)
+    raise AssertionError
+
+
+def _scored(
+    folder: Path,
+    name: str,
+    run: Any,
+    config: dict[str, Any],
+    data: Any,
+    search: Any,
+    scorer: Any,
+    overrides: list[str],
+    command: str | None,
+) -> dict[str, Any]:
+    """Decodes and scores the test sets into `evaluations/<name>/`; returns the record."""
+    from attnlab.evaluation import evaluate_set
+
     test: dict[str, Any] = {}
     for each in data.corpus.test:
         scored = evaluate_set(
@@ -120,10 +187,10 @@ def evaluate(
         assert scored is not None  # there is one process
         test[each] = scored.result
     original = results.read(folder / results.FILES[results.DONE])
-    record = results.build_evaluation(
+    return results.build_evaluation(
         cell_id=original["cell_id"],
         seed=original["seed"],
-        overrides=list(overrides),
+        overrides=overrides,
         command=command,
         checkpoint={"file": "checkpoints/best.ckpt", "step": run.step},
         config={group: config[group] for group in GROUPS},
@@ -131,8 +198,6 @@ def evaluate(
         data=data.describe(),
         test=test,
     )
-    results.write_evaluation(record, folder, name)
-    return record
 
 
 def _faults(config: dict[str, Any], own: dict[str, Any], group: str) -> list[str]:
@@ -172,7 +237,9 @@ def changed(config: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
     _known(groups)
     if groups:
         fresh = _composed([f"{group}={option}" for group, option in groups.items()])
+        own = config["data"]
         config.update({group: fresh[group] for group in groups})
+        config["data"].update({option: own[option] for option in BOUND if option in own})
     for item in parsed:
         if "." not in item.key_or_group:
             continue
@@ -188,6 +255,11 @@ def changed(config: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
                 else "nothing"
             )
             raise UserError(f"{item.key_or_group}: no such option; {'.'.join(above)} has {there}")
+        if item.key_or_group in {f"data.{option}" for option in BOUND} and item.value() != node[last]:
+            raise UserError(
+                f"{item.key_or_group}={item.value()}: the run was trained with {node[last]}; an evaluation "
+                "cannot change it"
+            )
         node[last] = item.value()
     return config
 

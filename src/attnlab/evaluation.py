@@ -292,6 +292,9 @@ def evaluate_set(
         return None
     if len(sentences) != len(rows):
         raise RuntimeError(f"test set {name}: {len(sentences)} sentences decoded, {len(rows)} in the set")
+    told = scorer.case_warning(data.corpus.lowercase)
+    if told and name == data.corpus.test[0]:  # once an evaluation
+        log.warning(told)
     columns = {column: rows[column][:] for column in rows.column_names}
     texts = [
         text_of(sentence, line, search, source, target)
