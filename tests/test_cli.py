@@ -12,7 +12,7 @@ import yaml
 import attnlab
 from attnlab.errors import UserError
 
-VERBS = ["train", "evaluate", "report", "translate"]
+VERBS = ["train", "plan", "status", "evaluate", "report", "translate"]
 
 
 def test_help_imports_nothing_slow() -> None:

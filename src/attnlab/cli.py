@@ -7,6 +7,8 @@ from attnlab.ending import told
 
 VERBS = {
     "train": ("attnlab.train", "train a cell, or with -m every cell of a grid"),
+    "plan": ("attnlab.plan", "print the cells that train would train, with their states and cost"),
+    "status": ("attnlab.status", "show how a sweep stands, from another terminal"),
     "evaluate": ("attnlab.evaluate", "decode and score test sets again from a finished run"),
     "report": ("attnlab.report", "compare runs: a table, and BLEU against length"),
     "translate": ("attnlab.translate", "translate a file, or what comes in, with a finished run"),
@@ -53,7 +55,7 @@ def _completion(arguments: list[str]) -> None:
         verb, space, overrides = rest.lstrip().partition(" ")
         if not space:
             print(" ".join(name for name in VERBS if name.startswith(verb)))
-        elif VERBS.get(verb, ("", ""))[0] == "attnlab.train":
+        elif verb in ("train", "plan"):
             shorter = f"{program} {overrides}"
             point = int(os.environ.get("COMP_POINT", len(line))) - (len(line) - len(shorter))
             os.environ["COMP_LINE"], os.environ["COMP_POINT"] = shorter, str(max(point, len(program) + 1))

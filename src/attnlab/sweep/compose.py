@@ -18,7 +18,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
-from attnlab.sweep import identity
+from attnlab.sweep import identity, study
 
 # What belongs to the sweep, or to the place of one run, and not to what a cell is.
 _OF_THE_SWEEP = re.compile(r"^[+~]*hydra[./](launcher|sweeper|mode|sweep|run|job_logging|output_subdir)\b")
@@ -156,5 +156,18 @@ def cell_dict(config: DictConfig) -> dict[str, Any]:
         **identity.plain(config),
         "cell": identity.cell(config),
         "overrides": OmegaConf.to_container(config.hydra.overrides.task),
-        "command": shlex.join(["attnlab", "train", *arguments(config)]),
+        "command": shlex.join(["attnlab", "train", *arguments(config), *_alone(config)]),
     }
+
+
+def _alone(config: DictConfig) -> list[str]:
+    """What makes the command of one cell train that cell, where the study's name would train all of them."""
+    return ["hydra.mode=RUN"] if study.find(config.get("study"), conf_dir()) is not None else []
+
+
+def _mode(name: Any) -> str | None:
+    """A study with a file is a sweep without `-m`."""
+    return None if study.find(name, conf_dir()) is None else RunMode.MULTIRUN.name
+
+
+OmegaConf.register_new_resolver("attnlab.mode", _mode, replace=True)

@@ -1,10 +1,8 @@
-"""`hydra/sweeper=grid`: the product of the swept lists, planned before anything starts."""
+"""`hydra/sweeper=grid`: lists, or the file of a study, as cells; planned before anything starts."""
 
 import sys
 from typing import Any
 
-from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from hydra.core.utils import JobStatus
 from hydra.plugins.launcher import Launcher
@@ -14,15 +12,24 @@ from omegaconf import DictConfig
 
 from attnlab.ending import CUT_SHORT, deaf
 from attnlab.errors import UserError
-from attnlab.sweep import plan
+from attnlab.sweep import journal, plan, show
+from hydra_plugins.attnlab.local_launcher import LocalLauncher
 
 
 class GridSweeper(Sweeper):
-    """As Hydra's basic sweeper, with a check of all cells first and a list of failures last."""
+    """As Hydra's basic sweeper, with a check of all cells first and a list of failures last.
+
+    Args:
+        dry: print the plan, and train and write nothing.
+        format: of that plan; see `show.show`.
+    """
 
     hydra_context: HydraContext
     config: DictConfig
     launcher: Launcher
+
+    def __init__(self, dry: bool = False, format: str | None = None) -> None:
+        self.dry, self.format = dry, format
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         """Make the launcher that the configuration names."""
@@ -37,20 +44,16 @@ class GridSweeper(Sweeper):
         Raises:
             SystemExit: 2 for a cell that cannot be trained (none is started then), 1 for one that failed.
         """
-        loader = self.hydra_context.config_loader
-        overrides = OverridesParser.create(config_loader=loader).parse_overrides(arguments)
-        (jobs,) = BasicSweeper.split_arguments(overrides, max_batch_size=None)
-        planned = plan.make(loader, self.config, jobs)
-        if planned.faults:
-            told = f"nothing was started; {len(planned.faults)} faults in {len(jobs)} cells"
-            for line in [*planned.faults, told]:
-                print(f"attnlab: {line}", file=sys.stderr)
-            raise SystemExit(2)
         try:
-            print("\n".join(planned.lines()), flush=True)
-            if not planned.jobs:
+            here = isinstance(self.launcher, LocalLauncher)
+            planned = plan.of_sweep(self.hydra_context.config_loader, self.config, arguments, here)
+            if self.dry:
+                planned.estimate()
+                show.show(planned, self.format, plan.slots(self.config))
+                if planned.faults:
+                    raise SystemExit(2)
                 return []
-            results = self.launcher.launch(planned.jobs, initial_job_idx=0)
+            results = self._train(planned)
         except UserError as error:
             print(f"attnlab: {error}", file=sys.stderr)
             raise SystemExit(2) from None
@@ -61,7 +64,22 @@ class GridSweeper(Sweeper):
         failed = [(name, result) for name, result in named if result.status == JobStatus.FAILED]
         for name, result in failed:
             print(f"failed: {name}\n  {result._return_value}", file=sys.stderr)
-        print(f"{len(results) - len(failed)} of {len(results)} cells finished", flush=True)
+        if results:
+            print(f"{len(results) - len(failed)} of {len(results)} cells finished", flush=True)
         if failed:
             raise SystemExit(1)
         return results
+
+    def _train(self, planned: plan.Plan) -> Any:
+        if planned.faults:
+            told = f"nothing was started; {len(planned.faults)} faults in {len(planned.cells)} cells"
+            for line in [*planned.faults, told]:
+                print(f"attnlab: {line}", file=sys.stderr)
+            raise SystemExit(2)
+        for line in planned.warnings:
+            print(f"attnlab: {line}", file=sys.stderr)
+        print("\n".join(planned.lines()), flush=True)
+        if not planned.jobs:
+            return []
+        journal.write(planned)
+        return self.launcher.launch(planned.jobs, initial_job_idx=0)
