@@ -2,7 +2,6 @@
 
 from attnlab.model.decoder import (
     Decoder,
-    DecoderState,
     FixedVector,
     InputFeeding,
     PostCombine,
@@ -13,6 +12,7 @@ from attnlab.model.encoder import Encoder
 from attnlab.model.initialise import Bahdanau, FanIn, Initialiser, Uniform
 from attnlab.model.readout import Combine, Maxout, Plain, Readout
 from attnlab.model.seq2seq import Decoded, Seq2Seq
+from attnlab.model.state import DecoderState
 
 __all__ = [
     "Bahdanau",

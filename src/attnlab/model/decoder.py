@@ -12,7 +12,7 @@ and r_t = readout(s_t, c_t) in all of them. s_0 = tanh(W final encoder state of 
 An order does not know which scorer or window it holds.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -21,42 +21,7 @@ from torch import Tensor, nn
 from attnlab.attention import Attended, Attention, Memory
 from attnlab.model.readout import Readout
 from attnlab.model.recurrence import Hidden, Recurrence
-
-
-class DecoderState(NamedTuple):
-    """Where Q hypotheses of each sentence stand.
-
-    Attributes:
-        hidden: h (and c) of all layers, each [L, B, Q, H].
-        fed: r_{t-1}, where the order feeds it back.
-        step: how many steps are done.
-    """
-
-    hidden: tuple[Float[Tensor, "L B Q H"], ...]
-    fed: Float[Tensor, "B Q R"] | None = None
-    step: int = 0
-
-    @property
-    def top(self) -> Float[Tensor, "B Q H"]:
-        """s, the top layer's h: the state that asks."""
-        return self.hidden[0][-1]
-
-    def expand(self, hypotheses: int) -> "DecoderState":
-        """From one hypothesis a sentence to k copies."""
-        hidden = tuple(part.expand(-1, -1, hypotheses, -1) for part in self.hidden)
-        fed = None if self.fed is None else self.fed.expand(-1, hypotheses, -1)
-        return DecoderState(hidden, fed, self.step)
-
-    def select(self, rows: Int[Tensor, " R"]) -> "DecoderState":
-        """Some of the sentences, in the order of `rows`."""
-        hidden = tuple(part[:, rows] for part in self.hidden)
-        return DecoderState(hidden, None if self.fed is None else self.fed[rows], self.step)
-
-    def reorder(self, index: Int[Tensor, "B Q"]) -> "DecoderState":
-        """Within each sentence the hypotheses named by `index`."""
-        rows = torch.arange(len(index), device=index.device).unsqueeze(-1)
-        hidden = tuple(part[:, rows, index] for part in self.hidden)
-        return DecoderState(hidden, None if self.fed is None else self.fed[rows, index], self.step)
+from attnlab.model.state import DecoderState
 
 
 class Decoder(nn.Module):

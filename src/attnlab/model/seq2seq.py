@@ -8,10 +8,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attnlab.attention import Attended, Attention, Memory, Scorer, Window
-from attnlab.model.decoder import Decoder, DecoderState
+from attnlab.model.decoder import Decoder
 from attnlab.model.encoder import Encoder
 from attnlab.model.initialise import FanIn, Initialiser
 from attnlab.model.readout import Readout
+from attnlab.model.state import DecoderState
 
 
 class Decoded(NamedTuple):

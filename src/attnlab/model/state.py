@@ -1,0 +1,43 @@
+"""Where the decoder stands between two steps, and how search moves it about."""
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+
+class DecoderState(NamedTuple):
+    """Where Q hypotheses of each sentence stand.
+
+    Attributes:
+        hidden: h (and c) of all layers, each [L, B, Q, H].
+        fed: r_{t-1}, where the order feeds it back.
+        step: how many steps are done.
+    """
+
+    hidden: tuple[Float[Tensor, "L B Q H"], ...]
+    fed: Float[Tensor, "B Q R"] | None = None
+    step: int = 0
+
+    @property
+    def top(self) -> Float[Tensor, "B Q H"]:
+        """s, the top layer's h: the state that asks."""
+        return self.hidden[0][-1]
+
+    def expand(self, hypotheses: int) -> "DecoderState":
+        """From one hypothesis a sentence to k copies."""
+        hidden = tuple(part.expand(-1, -1, hypotheses, -1) for part in self.hidden)
+        fed = None if self.fed is None else self.fed.expand(-1, hypotheses, -1)
+        return DecoderState(hidden, fed, self.step)
+
+    def select(self, rows: Int[Tensor, " R"]) -> "DecoderState":
+        """Some of the sentences, in the order of `rows`."""
+        hidden = tuple(part[:, rows] for part in self.hidden)
+        return DecoderState(hidden, None if self.fed is None else self.fed[rows], self.step)
+
+    def reorder(self, index: Int[Tensor, "B Q"]) -> "DecoderState":
+        """Within each sentence the hypotheses named by `index`."""
+        rows = torch.arange(len(index), device=index.device).unsqueeze(-1)
+        hidden = tuple(part[:, rows, index] for part in self.hidden)
+        return DecoderState(hidden, None if self.fed is None else self.fed[rows, index], self.step)
