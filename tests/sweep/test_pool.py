@@ -47,6 +47,7 @@ def alive(pid):
 
 
 def noted(*paths):
+    """The process ids in these files, as soon as they are there."""
     until(lambda: all(path.exists() and path.read_text().strip() for path in paths))
     return [int(path.read_text()) for path in paths]
 
@@ -240,14 +241,15 @@ def test_a_second_signal_kills_at_once(tmp_path, launch):
 def test_the_cells_of_a_killed_launcher_end_and_the_next_one_takes_them(tmp_path, launch):
     first = launch(tmp_path, [f"deaf={DEAF}"], grace=2)
     pids = noted(tmp_path / "leader", tmp_path / "child")
+    second = launch(tmp_path, [f"deaf=echo $(ps -o stat= -p {pids[0]}) > $HERE/beside"])
+    told = tmp_path / f"told-{second.pid}"
+    until(told.exists)
     first.kill()
     first.wait()
-    second = launch(tmp_path, [f"deaf=echo $(ps -o stat= -p {pids[0]}) > $HERE/beside"])
     output, _ = second.communicate(timeout=60)
     assert output.split() == ["done"]
     assert not any(map(alive, pids))
     assert (tmp_path / "beside").read_text()[0] in "\nZ"  # the orphan had ended before the cell began again
-    (told,) = tmp_path.glob(f"told-{second.pid}")
     assert json.loads(told.read_text().splitlines()[0]) == ["held", 0]
 
 
