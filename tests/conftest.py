@@ -18,6 +18,15 @@ os.environ.update(
     TOKENIZERS_PARALLELISM="false",
 )
 
+from jaxtyping import install_import_hook
+
+# Shapes and types are checked here alone. An int is taken where a float is asked for (PEP 484), as Python, mypy
+# and a user who writes model.dropout=0 have it; beartype's own default is stricter.
+install_import_hook(
+    ["attnlab.attention", "attnlab.model", "attnlab.search"],
+    "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))",
+)
+
 import pytest
 import torch
 from hypothesis import settings
