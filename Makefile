@@ -9,10 +9,18 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install
 # Two at a time, the tests of one file in one process, since they share what they trained.
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile
 
-.PHONY: demo test lint setup
+.PHONY: demo study report test lint setup
 
 demo: $(VENV)/.installed  ## a small grid on the generated language, its table and figure
 	PATH="$(abspath $(BIN)):$$PATH" bash experiments/demo/run.sh
+
+study: $(VENV)/.installed  ## every cell of experiments/NAME/study.yaml: make study NAME=...
+	@test -f "experiments/$(NAME)/study.yaml" || { echo "no experiments/$(NAME)/study.yaml: make study NAME=..." >&2; exit 1; }
+	$(BIN)/attnlab train study=$(NAME)
+
+DIR ?= outputs
+report: $(VENV)/.installed  ## the runs under DIR compared: make report DIR=outputs/...
+	$(BIN)/attnlab report $(DIR)
 
 test: lint  ## everything that CI asks for
 	$(PYTEST)
