@@ -57,6 +57,16 @@ def test_all_cells_are_checked_before_the_first_starts(command: Any) -> None:
     assert command.folders() == []
 
 
+def test_what_a_constructor_refuses_is_named_before_the_first_cell_starts(command: Any) -> None:
+    done = command("train", "-m", "seed=1,2", "metrics.length_edges=[10,20],[20,10]")
+    assert done.returncode == 2
+    first, second, last = done.stderr.splitlines()
+    assert "the edges must be rising" in first and first.endswith("[seed=1 metrics.length_edges=[20,10]]")
+    assert second == first.replace("seed=1", "seed=2")
+    assert last == "attnlab: nothing was started; 2 faults in 4 cells"
+    assert command.folders() == []
+
+
 def test_attention_of_a_fixed_vector_is_one_cell(command: Any) -> None:
     done = command("train", "-m", "decoder=fixed_vector", "scorer=dot,general", "window=global,local_p")
     assert done.returncode == 0, done.stderr
