@@ -18,7 +18,14 @@ os.environ.update(
     TOKENIZERS_PARALLELISM="false",
 )
 
+import pytest
+import torch
+from hypothesis import settings
 from jaxtyping import install_import_hook
+
+import attnlab
+
+torch.set_num_threads(1)
 
 # Shapes and types are checked here alone. An int is taken where a float is asked for (PEP 484), as Python, mypy
 # and a user who writes model.dropout=0 have it; beartype's own default is stricter.
@@ -26,14 +33,6 @@ install_import_hook(
     ["attnlab.attention", "attnlab.model", "attnlab.search"],
     "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))",
 )
-
-import pytest
-import torch
-from hypothesis import settings
-
-import attnlab
-
-torch.set_num_threads(1)
 
 # No deadline: the machines that run this are shared. Derandomised: a failure is everybody's.
 settings.register_profile("attnlab", deadline=None, derandomize=True)
