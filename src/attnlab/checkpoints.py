@@ -140,7 +140,7 @@ class Checkpoints(Checkpoint):
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Between two epochs; after the last one there is `on_train_end`."""
-        epochs = trainer.fit_loop.epoch_progress.current.processed
+        epochs = _epochs(trainer)
         last = trainer.should_stop or epochs == trainer.max_epochs
         if self._wanted(trainer) and not last and not 0 < trainer.max_steps <= trainer.global_step:
             self._save(trainer, pl_module)
@@ -163,8 +163,7 @@ class Checkpoints(Checkpoint):
     ) -> None:
         """On all ranks: each adds the state of its random numbers."""
         began = time.perf_counter()
-        epochs = trainer.fit_loop.epoch_progress.current.processed
-        self._point = {"epoch": epochs, "batches": batches, "finished": finished}
+        self._point = {"epoch": _epochs(trainer), "batches": batches, "finished": finished}
         try:
             trainer.save_checkpoint(self.folder / LAST)
         finally:
@@ -220,7 +219,7 @@ def best_of(checkpoint: Mapping[str, Any]) -> dict[str, Any] | None:
     """What `best.ckpt` held when a `last.ckpt` was written; None before the first validation."""
     best = checkpoint["attnlab"]["resume"]["best"]
     if best is not None and best["state_dict"] is None:
-        best = {**best, "state_dict": checkpoint["state_dict"]}
+        best = {**best, "state_dict": dict(checkpoint["state_dict"])}
     return best
 
 
@@ -248,6 +247,12 @@ def settled(loop: Mapping[str, Any], batches: int) -> dict[str, Any]:
         validation[name].update(ready=0, started=0, processed=0, completed=0)
     validation["is_last_batch"] = False
     return state
+
+
+def _epochs(trainer: pl.Trainer) -> int:
+    """The epochs whose updates are done; `current_epoch` is one behind while an epoch ends."""
+    progress: Any = trainer.fit_loop.epoch_progress.current
+    return int(progress.processed)
 
 
 def _weights(trainer: pl.Trainer) -> dict[str, Any]:

@@ -81,9 +81,9 @@ def choose(folder: Path, wanted: Mapping[str, Any]) -> Point | None:
         if checkpoint is None:
             continue
         kept = checkpoint["attnlab"]["resume"]
-        other = [key for key in wanted if kept["identity"].get(key) != wanted[key]]
-        if other:
-            log.warning("%s is of other %s: it is not used", path, " and ".join(other))
+        differing = [key for key in wanted if kept["identity"].get(key) != wanted[key]]
+        if differing:
+            log.warning("%s is of other %s: it is not used", path, " and ".join(differing))
             continue
         order = (int(checkpoint["global_step"]), bool(kept["finished"]), path.name == LAST)
         found.append((order, path, checkpoint))
