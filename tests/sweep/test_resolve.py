@@ -43,7 +43,6 @@ def resolved(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counted]:
             ["scorer=dot"],
             [["seed=1", "seed_order=4"], ["seed=2", "seed_order=5"], ["seed=2", "seed_order=2"]],
         ),
-        (["model.initialise.seed=3"], [["seed=3"], ["seed=4"]]),
     ],
 )
 def test_seeds_are_filled_in(resolved: Counted, shared: list[str], seeds: list[list[str]]) -> None:
@@ -61,6 +60,7 @@ def test_seeds_are_filled_in(resolved: Counted, shared: list[str], seeds: list[l
         ["data.seed=${seed_order}"],
         ["out=runs-${seed}"],
         ["seed_init=1"],
+        ["model.initialise.seed=1"],
         ["hydra.sweep.subdir=mine/${seed}"],
     ],
 )

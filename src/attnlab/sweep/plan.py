@@ -1,7 +1,7 @@
 """The plan of a grid: its cells, composed and checked, before the first one starts."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -148,8 +148,9 @@ def of_sweep(loader: ConfigLoader, master: DictConfig, arguments: list[str], her
     asked = _study(master, jobs)
     if asked is not None:
         jobs = asked.jobs(jobs)
-    plan = make(loader, master, jobs, asked)
-    rehearse(plan, here)
+    with rehearsal.Stage() as stage:
+        plan = make(loader, master, jobs, asked, stage.start)
+        rehearse(plan, here, stage)
     return plan
 
 
@@ -178,6 +179,7 @@ def make(
     master: DictConfig,
     jobs: Sequence[Sequence[str]],
     asked: studies.Study | None = None,
+    on_first: Callable[[], None] = lambda: None,
 ) -> Plan:
     """Compose and check every cell; leave out the excluded, the repeated and the finished.
 
@@ -186,6 +188,7 @@ def make(
         master: the sweep's own configuration.
         jobs: the overrides of each cell, all of them.
         asked: the study whose jobs they are, with its exclusions.
+        on_first: called when there is something to train, while the rest is still to be composed.
     """
     plan = Plan(study=asked)
     resolve, look = Resolver(loader, master), _Looker()
@@ -211,6 +214,8 @@ def make(
         else:
             seen[found.folder] = line
             plan.cells.append(look(overrides, line, found))
+            if plan.cells[-1].train:
+                on_first()
     for rule, hit in zip(rules, used, strict=True):
         if not hit and asked is not None:
             words = ", ".join(f"{key}: {studies.written(values)}" for key, values in rule.items())
@@ -264,12 +269,13 @@ class _Looker:
         return [*code, *(f"note: {line}" for line in self._data.unknown)]
 
 
-def rehearse(plan: Plan, here: bool) -> None:
+def rehearse(plan: Plan, here: bool, stage: rehearsal.Stage | None = None) -> None:
     """Adds what keeps a cell to train from being made to the plan's faults.
 
     Args:
         plan: its cells that have no other faults are made once.
         here: the cells train on this machine.
+        stage: the rehearsal's process, if it has been started.
     """
     groups: dict[tuple[Any, ...], list[Cell]] = {}  # seeds share all but themselves
     for cell in plan.to_train:
@@ -278,7 +284,7 @@ def rehearse(plan: Plan, here: bool) -> None:
         groups.setdefault((cell.folder.parent, *parts), []).append(cell)
     if not groups:
         return
-    told = rehearsal.faults([cells[0].values for cells in groups.values()], here)
+    told = rehearsal.faults([cells[0].values for cells in groups.values()], here, stage)
     for fault, cells in zip(told, groups.values(), strict=True):
         for cell in cells if fault else ():
             cell.state, cell.train, cell.faults = INVALID, False, [str(fault)]

@@ -17,7 +17,8 @@ from attnlab.sweep import compose, identity
 
 _SEEDS = ("seed", "seed_init", "seed_order")
 # Where a seed may go without another cell being made, and as what.
-_FOLLOWS = {"seed_init": "${seed}", "seed_order": "${seed}", "model.initialise.seed": "${seed_init}"}
+_OF_MODEL = "${seed_init}"
+_FOLLOWS = {"seed_init": "${seed}", "seed_order": "${seed}", "model.initialise.seed": _OF_MODEL}
 _SUBDIR = "${attnlab.cell:}/${attnlab.seed:}"
 _WHOLE = re.compile(r"0|[1-9]\d{0,17}")  # what is no such number goes the long way, and is refused there
 
@@ -124,6 +125,8 @@ def _independent(config: DictConfig, given: Mapping[str, int]) -> bool:
         raw = OmegaConf.to_container(node, resolve=False) if OmegaConf.is_config(node) else node._value()
         if key in _FOLLOWS and key not in given and raw != _FOLLOWS[str(key)]:
             return False
+        if key == "model" and (raw.get("initialise") or {}).get("seed", _OF_MODEL) != _OF_MODEL:
+            return False
         for path, text in _leaves(raw, str(key)):
             follows = text == _FOLLOWS.get(path)
             if not follows and "${" in text and ("seed" in text or re.search(r"\$\{[^}]*\$\{", text)):
@@ -139,6 +142,6 @@ def _with_seeds(first: Resolved, seeds: Mapping[str, int]) -> Resolved:
         if name not in seeds:
             values[name] = values["seed"]
     initialise = (values.get("model") or {}).get("initialise")
-    if isinstance(initialise, Mapping) and initialise.get("seed") == first.values["seed_init"]:
+    if isinstance(initialise, Mapping) and "seed" in initialise:
         values["model"] = {**values["model"], "initialise": {**initialise, "seed": values["seed_init"]}}
     return replace(first, values=values, folder=first.folder.parent / identity.seed_name(values))
