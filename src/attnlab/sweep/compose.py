@@ -163,11 +163,3 @@ def cell_dict(config: DictConfig) -> dict[str, Any]:
 def _alone(config: DictConfig) -> list[str]:
     """What makes the command of one cell train that cell, where the study's name would train all of them."""
     return ["hydra.mode=RUN"] if study.find(config.get("study"), conf_dir()) is not None else []
-
-
-def _mode(name: Any) -> str | None:
-    """A study with a file is a sweep without `-m`."""
-    return None if study.find(name, conf_dir()) is None else RunMode.MULTIRUN.name
-
-
-OmegaConf.register_new_resolver("attnlab.mode", _mode, replace=True)

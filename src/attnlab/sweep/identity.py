@@ -126,11 +126,20 @@ def study_name(study: str | None) -> str:
     return study or _RUNS
 
 
+def mode(study: str | None) -> str | None:
+    """How Hydra is to run without `-m`: a study that has a file is a sweep."""
+    from attnlab.sweep import compose  # which imports this module
+    from attnlab.sweep.study import find
+
+    return None if find(study, compose.conf_dir()) is None else "MULTIRUN"
+
+
 def register() -> None:
-    """Make `${attnlab.cell:}`, `${attnlab.seed:}` and `${attnlab.study:NAME}` known to OmegaConf."""
+    """Make `${attnlab.cell:}`, `${attnlab.seed:}`, `${attnlab.study:NAME}`, `${attnlab.mode:NAME}` known."""
     OmegaConf.register_new_resolver("attnlab.cell", lambda *, _root_: cell_name(_root_), replace=True)
     OmegaConf.register_new_resolver("attnlab.seed", lambda *, _root_: seed_name(_root_), replace=True)
     OmegaConf.register_new_resolver("attnlab.study", study_name, replace=True)
+    OmegaConf.register_new_resolver("attnlab.mode", mode, replace=True)
 
 
 register()
