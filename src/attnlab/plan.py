@@ -4,6 +4,9 @@ The same sweeper makes the plan and stops after it, so it takes what `attnlab tr
 """
 
 import sys
+from collections.abc import Sequence
+
+from hydra._internal.utils import get_args_parser
 
 from attnlab.train import main as train
 
@@ -25,10 +28,18 @@ def main() -> None:
     if {"-h", "--help"} & set(sys.argv[1:]):
         print(_HELP, end="")
         return
-    if not {"-m", "--multirun"} & set(sys.argv[1:]):
-        sys.argv.append("-m")
-    sys.argv.append("hydra.sweeper.dry=true")
+    sys.argv[1:] = arguments(sys.argv[1:])
     train()
+
+
+def arguments(given: Sequence[str]) -> list[str]:
+    """The command line of `attnlab train` that makes the plan of `given` and stops."""
+    parsed = get_args_parser().parse_args(list(given))
+    # Hydra takes overrides in one piece.
+    first = list(given).index(parsed.overrides[0]) if parsed.overrides else len(given)
+    dry = [*given[:first], "hydra.sweeper.dry=true", *given[first:]]
+    other = parsed.multirun or parsed.cfg is not None or parsed.info is not None or parsed.hydra_help
+    return dry if other else ["-m", *dry]
 
 
 if __name__ == "__main__":

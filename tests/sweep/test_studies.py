@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from attnlab.plan import arguments
+
+DRY = "hydra.sweeper.dry=true"
 HERE = Path(__file__).parent
 
 
@@ -56,6 +59,21 @@ def test_a_study_is_planned_then_trained_by_name_and_never_repeated(command: Any
     assert shown.stdout.splitlines()[0] == "outputs/windows: 9 runs: 6 done, 3 failed"
     assert "RuntimeError: a fault in the cell" in shown.stdout
     assert command("plan", "study=windows", "hydra.sweeper.format=json").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "train"),
+    [
+        ([], ["-m", DRY]),
+        (["a=1,2", "b=1"], ["-m", DRY, "a=1,2", "b=1"]),
+        (["-m", "a=1,2"], ["-m", DRY, "a=1,2"]),
+        (["a=1,2", "-m"], [DRY, "a=1,2", "-m"]),
+        (["--config-dir", "mine", "a=1"], ["-m", "--config-dir", "mine", DRY, "a=1"]),
+        (["a=1", "--cfg", "job"], [DRY, "a=1", "--cfg", "job"]),
+    ],
+)
+def test_a_plan_is_a_command_line_of_train(given: list[str], train: list[str]) -> None:
+    assert arguments(given) == train
 
 
 def test_a_plan_without_m_is_of_one_cell_and_tells_what_cannot_be(command: Any) -> None:
