@@ -27,9 +27,9 @@ def run_cell(config, folder):
         raise RuntimeError("a fault in the cell")
     if seed == 22:
         os.kill(os.getpid(), 9)
-    if seed == 23 or seed == 24 and not (here / "mended").exists():
+    if seed == 24 and not (here / "mended").exists():
         (here / "mended").touch()
-        time.sleep(1000)
+        os._exit(9)
     if seed >= 30:
         while not (here / "release").exists():
             time.sleep(0.05)
@@ -110,12 +110,7 @@ def test_four_cells_on_two_devices(sweep: Any) -> None:
 
 
 def test_what_fails_is_recorded_told_and_tried_again_from_the_queues_end(sweep: Any) -> None:
-    code, out, err = sweep(
-        "seed=21,22,24,1",
-        "hydra.launcher.max_retries=1",
-        "hydra.launcher.timeout=40",
-        "hydra.launcher.grace=1",
-    )
+    code, out, err = sweep("seed=21,22,24,1", "hydra.launcher.max_retries=1")
     assert code == 1, out + err
     assert [len(sweep.starts(seed)) for seed in (21, 22, 24, 1)] == [2, 2, 2, 1]
     raised, killed = (json.loads((sweep.run_folder(n) / "failed.json").read_text()) for n in (21, 22))
@@ -123,8 +118,12 @@ def test_what_fails_is_recorded_told_and_tried_again_from_the_queues_end(sweep: 
     assert "RuntimeError: a fault in the cell" in raised["error"]["traceback"]
     assert killed["error"]["type"] == "Killed"
     assert killed["train"]["wall_s"] > 0
-    assert (sweep.run_folder(24) / "result.json").exists()  # hung once
-    for words in (str(sweep.run_folder(21)), "RuntimeError: a fault in the cell", "killed by SIGKILL"):
+    assert (sweep.run_folder(24) / "result.json").exists()
+    for words in (
+        str(sweep.run_folder(21).relative_to(sweep.folder)),
+        "RuntimeError: a fault in the cell",
+        "killed by SIGKILL",
+    ):
         assert words in err
     assert "2 of 4 cells finished" in out
 
