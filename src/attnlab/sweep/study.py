@@ -51,6 +51,8 @@ class Study:
     def jobs(self, given: Sequence[Sequence[str]]) -> list[list[str]]:
         """The overrides of every run: each point with each of `given`, which win, and each seed.
 
+        Points that `given` makes the same are one.
+
         Args:
             given: overrides of the command line, its own sweeps multiplied out.
         """
@@ -61,7 +63,7 @@ class Study:
             seeds = [f"seed={seed}" for seed in self.seeds or ()] if "seed" not in own else []
             kept = [item for key, item in there.items() if key not in own]
             found += [[*kept, *seed, *job] for seed in ([[one] for one in seeds] or [[]])]
-        return found
+        return [list(job) for job in dict.fromkeys(map(tuple, found))]
 
 
 def key_of(override: str) -> str:
