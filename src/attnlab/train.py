@@ -5,7 +5,6 @@ command of its own, because Lightning starts further ranks by running the comman
 that would be the whole sweep.
 """
 
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 import hydra
 from hydra._internal.utils import get_args_parser
 from hydra.core.hydra_config import HydraConfig
-from hydra.errors import CompactHydraException, HydraException
+from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
@@ -23,13 +22,9 @@ from omegaconf.errors import OmegaConfBaseException
 from attnlab.check import check
 from attnlab.ending import CUT_SHORT, ReaderGone, deaf, own_modules
 from attnlab.errors import UserError
-from attnlab.sweep import compose, gate, identity, state
+from attnlab.sweep import compose, engine, gate, identity, state
 
 identity.register()
-
-
-class CellFailed(CompactHydraException):
-    """A cell's own process ended badly; Hydra prints the message alone."""
 
 
 def _run(config: DictConfig, folder: Path) -> dict[str, Any]:
@@ -53,12 +48,7 @@ def _task(_: DictConfig) -> float | None:
     config: DictConfig = node._get_root()  # the task's part and Hydra's, together
     folder = Path(node.runtime.output_dir)
     if node.mode == RunMode.MULTIRUN:  # a launcher that runs cells in a process of many
-        done = subprocess.run(
-            [sys.executable, "-m", "attnlab.train", *compose.cell_arguments(config, folder)]
-        )
-        if done.returncode:
-            raise CellFailed(f"the cell in {folder} ended with {done.returncode}; see its {state.LOG}")
-        return _validation_bleu(state.finished(folder))
+        return _validation_bleu(engine.train(config, folder))
     try:
         return _validation_bleu(_run(config, folder))
     except UserError as error:
