@@ -18,6 +18,8 @@ from attnlab import resume, run
 from attnlab.sweep import compose
 from attnlab.training import TranslationModule
 
+from .wandb_files import Offline
+
 TINY = [
     *("data.train_pairs=60", "data.val_pairs=6", "data.test_pairs=4", "data.max_words=8"),
     *("data.vocabulary=20", "data.batch_tokens=120", "tokenizer.min_frequency=1", "search.beam_size=2"),
@@ -130,6 +132,7 @@ def undisturbed(request, cache, tmp_path_factory):
     return config, folder, record
 
 
+@pytest.mark.slow
 def test_stopped_behind_any_update_it_ends_as_if_nothing_had_happened(undisturbed, tmp_path, monkeypatch):
     config, folder, record = undisturbed
     updates = record["train"]["updates"]
@@ -340,6 +343,35 @@ def test_tables_and_events_have_each_point_once(cell, tmp_path, monkeypatch):
     rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     expected = [(row["step"], row["val/loss"]) for row in rows if "val/loss" in row]
     assert [(e.step, pytest.approx(e.value)) for e in events.Scalars("val/loss")] == expected
+
+
+def test_the_wandb_run_is_one_with_each_point_once(cell, tmp_path, monkeypatch):
+    for name in ("WANDB_API_KEY", "WANDB_MODE", "WANDB_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("NETRC", "WANDB_CONFIG_DIR", "WANDB_CACHE_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    config, folder = cell[0], tmp_path / "run"
+    node = {"_target_": "attnlab.loggers.WandbLogger", "_partial_": True, "mode": "offline", "heatmaps": 1}
+    logged = {**config, "logger": {"wandb": node}}
+    ids = set()
+    for update in (3, 5):
+        stopped(logged, folder, monkeypatch, update)
+        failed = Offline(folder)
+        assert failed.exit == 1
+        ids.add(failed.run.run_id)
+    run.run_cell(logged, folder)
+    done = Offline(folder)  # unpacks the one run there is
+    assert done.exit == 0 and {*ids, done.run.run_id} == ids and len(ids) == 1
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    names = ("train/loss", "val/loss", "test/test/bleu")
+    points = [
+        [(row[step], name, row[name]) for row in table for name in names if name in row]
+        for table, step in ((rows, "step"), (done.history, "trainer/step"))
+    ]
+    assert points[0] == points[1] and len(points[0]) >= 7
+    assert (
+        sum("attention/test/0" in row or "attention/test/0.sha256" in str(row) for row in done.history) == 1
+    )
 
 
 # --- what it is set back to -------------------------------------------------------------------------------
