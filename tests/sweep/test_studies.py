@@ -21,6 +21,7 @@ def study(command: Any) -> Path:
     return command.folder / "experiments" / "windows" / "study.yaml"
 
 
+@pytest.mark.slow
 def test_a_study_is_planned_then_trained_by_name_and_never_repeated(command: Any, study: Path) -> None:
     planned = command("plan", "study=windows")
     assert planned.returncode == 0, planned.stderr
@@ -79,6 +80,7 @@ def test_a_plan_is_a_command_line_of_train(given: list[str], train: list[str]) -
 def test_a_plan_without_m_is_of_one_cell_and_tells_what_cannot_be(command: Any) -> None:
     done = command("plan", "scorer=dot", "encoder.hidden_size=100", "decoder.hidden_size=10")
     assert done.returncode == 2
-    assert done.stdout.startswith("invalid  -  the cell  scorer=dot needs decoder.hidden_size")
+    assert done.stdout.startswith("invalid  -     scorer=dot encoder.hidden_size=100 decoder.hidden_size=10")
+    assert "scorer=dot needs decoder.hidden_size == encoder.hidden_size" in done.stdout
     assert "0 cells to have, 0 to train: 1 invalid" in done.stdout
     assert command.folders() == []
