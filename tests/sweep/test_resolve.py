@@ -39,6 +39,7 @@ def resolved(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counted]:
     ("shared", "seeds"),
     [
         ([], [["seed=1"], ["seed=7"]]),
+        ([], [["seed=1", "seed_init=1"], ["seed=2", "seed_init=1"]]),
         (
             ["scorer=dot"],
             [["seed=1", "seed_order=4"], ["seed=2", "seed_order=5"], ["seed=2", "seed_order=2"]],
@@ -59,7 +60,6 @@ def test_seeds_are_filled_in(resolved: Counted, shared: list[str], seeds: list[l
         ["data.seed=${seed}"],
         ["data.seed=${seed_order}"],
         ["out=runs-${seed}"],
-        ["seed_init=1"],
         ["model.initialise.seed=1"],
         ["hydra.sweep.subdir=mine/${seed}"],
     ],
