@@ -9,6 +9,8 @@ VERBS = {
     "train": ("attnlab.train", "train a cell, or with -m every cell of a grid"),
     "plan": ("attnlab.plan", "print the cells that train would train, with their states and cost"),
     "status": ("attnlab.status", "show how a sweep stands, from another terminal"),
+    "prepare": ("attnlab.prepare", "fetch, learn and encode what the cells of train read, and train nothing"),
+    "reproduce": ("attnlab.reproduce", "run a record's cell again and say whether the numbers agree"),
     "evaluate": ("attnlab.evaluate", "decode and score test sets again from a finished run"),
     "report": ("attnlab.report", "compare runs: a table, and BLEU against length"),
     "translate": ("attnlab.translate", "translate a file, or what comes in, with a finished run"),

@@ -1,27 +1,43 @@
-"""`hydra/launcher=slurm` and `slurm_local`: the published launchers over submitit, in arrays of bounded size.
+"""`hydra/launcher=slurm` and `slurm_local`: the published launchers of submitit, in arrays of bounded size.
 
-Hydra's search for plugins passes over a module whose name begins with `_`: without the extra nothing is
-imported, and with it not before it is chosen.
+Hydra imports this at every start to see what launchers there are; submitit itself is imported on use.
 """
 
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from hydra.core.utils import JobReturn, JobStatus
+from hydra.plugins.launcher import Launcher
 
 from attnlab.errors import UserError
 from attnlab.sweep import compose, state
 
-try:
-    import submitit
-    from hydra_plugins.hydra_submitit_launcher import submitit_launcher as published
-    from submitit.core.utils import FailedJobError
-except ImportError as error:
-    raise UserError(f"hydra/launcher=slurm needs submitit ({error}): pip install 'attnlab[slurm]'") from error
-
 _OF_THE_EXECUTOR = ("submitit_folder", "max_num_timeout")
+
+try:
+    from hydra_plugins.hydra_submitit_launcher import submitit_launcher as published
+
+    _Local: type[Any] = published.LocalLauncher
+    _Slurm: type[Any] = published.SlurmLauncher
+except ImportError:  # the extra is not installed, which matters to those who choose it
+
+    class _Missing(Launcher):
+        """Says what is missing."""
+
+        def __init__(self, **_: Any) -> None:
+            raise UserError("hydra/launcher=slurm needs hydra-submitit-launcher: install attnlab[slurm]")
+
+        def setup(self, **_: Any) -> None:
+            """Never reached."""
+
+        def launch(self, job_overrides: Any, initial_job_idx: int) -> Sequence[JobReturn]:
+            """Never reached."""
+            return []
+
+    _Local = _Slurm = _Missing
 
 
 class _Arrays:
@@ -43,6 +59,8 @@ class _Arrays:
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         """Send the cells, array after array, and wait for them."""
+        from submitit.core.utils import FailedJobError
+
         returned: list[JobReturn] = []
         for first in range(0, len(job_overrides), self.max_array):
             array, index = job_overrides[first : first + self.max_array], initial_job_idx + first
@@ -70,11 +88,11 @@ class _Arrays:
         return result
 
 
-class LocalLauncher(_Arrays, published.LocalLauncher):  # type: ignore[misc]
+class LocalJobs(_Arrays, _Local):  # type: ignore[misc]
     """The same on this machine, without a scheduler: all cells of an array at once."""
 
 
-class SlurmLauncher(_Arrays, published.SlurmLauncher):  # type: ignore[misc]
+class SlurmJobs(_Arrays, _Slurm):  # type: ignore[misc]
     """Jobs of Slurm's.
 
     Args:
@@ -97,20 +115,12 @@ class SlurmLauncher(_Arrays, published.SlurmLauncher):  # type: ignore[misc]
             left = range(len(job_overrides), 0, -self.max_array)
             print("\n".join(script(self.params, min(cells, self.max_array)) for cells in left), flush=True)
             raise SystemExit(0)
-        if submitit.SlurmExecutor.affinity() < 0:
+        if shutil.which("srun") is None:
             raise UserError(
                 "hydra/launcher=slurm: this machine has no srun; start the sweep where jobs are submitted,"
                 " or print the scripts with hydra.launcher.show=true"
             )
         return super().launch(job_overrides, initial_job_idx)
-
-
-class _Unsent(submitit.SlurmExecutor):
-    """Writes scripts where no Slurm is."""
-
-    @classmethod
-    def affinity(cls) -> int:
-        return 1
 
 
 def script(params: dict[str, Any], cells: int) -> str:
@@ -120,9 +130,19 @@ def script(params: dict[str, Any], cells: int) -> str:
         params: the launcher's options.
         cells: 1 for a job that is no array.
     """
-    executor = _Unsent(Path(params["submitit_folder"]), max_num_timeout=params["max_num_timeout"])
+    import submitit
+
+    class Unsent(submitit.SlurmExecutor):
+        """Writes scripts where no Slurm is."""
+
+        @classmethod
+        def affinity(cls) -> int:
+            return 1
+
+    executor = Unsent(Path(params["submitit_folder"]), max_num_timeout=params["max_num_timeout"])
     given = {key: value for key, value in params.items() if key not in _OF_THE_EXECUTOR and value is not None}
-    executor.update_parameters(**given)
+    executor.update_parameters(**executor._convert_parameters(given))
     if cells > 1:
         executor.parameters["map_count"] = cells
-    return executor._make_submission_file_text(executor._submitit_command_str, "")
+    text: str = executor._make_submission_file_text(executor._submitit_command_str, "")
+    return text
