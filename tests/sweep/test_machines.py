@@ -9,10 +9,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import hydra
 import pytest
 from omegaconf import OmegaConf
 
-from attnlab.sweep import engine
+from attnlab.sweep import compose, engine
 
 SMALL = [
     *("data.train_pairs=80", "data.val_pairs=8", "data.test_pairs=12", "data.max_words=8"),
@@ -175,3 +176,21 @@ def wait(found: Any, count: int, process: Any) -> Any:
 
 def parent_of(process: int) -> int:
     return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def test_the_command_that_an_agent_of_wandb_makes_composes(repository: Path) -> None:
+    from wandb.sdk.launch.sweeps import utils
+
+    sweep: Any = OmegaConf.to_container(
+        OmegaConf.load(repository / "experiments" / "wandb_sweep" / "sweep.yaml"), resolve=False
+    )
+    drawn = {name: {"value": one["values"][-1]} for name, one in sweep["parameters"].items()}
+    arguments = utils.create_sweep_command_args({"args": drawn})["args_no_hyphens"]
+    words: list[str] = []
+    for word in utils.create_sweep_command(sweep["command"]):
+        words += arguments if word == "${args_no_hyphens}" else [word]
+    assert words[:2] == ["attnlab", "train"]
+    with compose.composing():
+        config = hydra.compose("config", overrides=words[2:])
+    assert (config.model.dropout, config.optim.lr, config.seed) == (0.2, 0.003, 2)
+    assert config.scorer["_target_"].endswith("Additive") and config.study == "wandb_sweep"

@@ -59,14 +59,19 @@ class _Arrays:
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         """Send the cells, array after array, and wait for them."""
-        from submitit.core.utils import FailedJobError
+        from submitit.core.utils import FailedSubmissionError, UncompletedJobError
 
         returned: list[JobReturn] = []
         for first in range(0, len(job_overrides), self.max_array):
             array, index = job_overrides[first : first + self.max_array], initial_job_idx + first
             try:
                 returned += super().launch(array, index)  # type: ignore[misc]
-            except FailedJobError as error:  # raised for the first job without a result
+            except FailedSubmissionError as error:
+                told = " ".join(str(error).split())
+                raise UserError(
+                    f"sbatch refused the jobs ({told[:300]}); see hydra.launcher.show=true"
+                ) from error
+            except UncompletedJobError as error:  # raised for the first job without a result
                 told = " ".join(str(error).split())
                 print(f"attnlab: a job has ended without a result ({told[:300]})", file=sys.stderr)
                 returned += [self._seen(list(job), index + n, told) for n, job in enumerate(array)]
