@@ -48,7 +48,8 @@ def run_cell(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         try:
             return _run(dict(config), folder, progress)
         except BaseException as error:
-            if first:
+            # A signal may come when the record is written: the run is done then, and has not failed.
+            if first and not (folder / results.FILES[results.DONE]).exists():
                 progress.write()
                 account.failed(config, folder, error, progress.seconds())
             raise

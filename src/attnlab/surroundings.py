@@ -44,6 +44,8 @@ def prepare(folder: Path, config: Mapping[str, Any]) -> None:
 
     folder.mkdir(parents=True, exist_ok=True)
     stale = [folder / name for name in results.FILES.values()] + [*folder.glob("test/*/*")]
+    for name in results.FILES.values():  # cut short by a kill while they were written
+        stale += folder.glob(f".{name}.*")
     if config.get("rerun") or (folder / results.FILES[results.DONE]).exists():
         stale += [*folder.glob("checkpoints/*.ckpt"), folder / "metrics.jsonl", folder / progress.NAME]
         shutil.rmtree(folder / "wandb", ignore_errors=True)
