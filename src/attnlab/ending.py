@@ -39,7 +39,7 @@ def deaf() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-class Console(logging.StreamHandler):  # type: ignore[type-arg]
+class Console(logging.StreamHandler):
     """The terminal's part of the log: without what the verb's own last line says, ended by a closed pipe.
 
     A record logged with `extra=TOLD` goes to files alone.

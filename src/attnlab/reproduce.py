@@ -36,7 +36,7 @@ def settings(record: Mapping[str, Any], overrides: Sequence[str] = ()) -> dict[s
     """
     with compose.composing():
         now = identity.plain(hydra.compose("config"))
-    config = OmegaConf.create({**record["config"], "logger": {}, "rerun": False})
+    config: Any = OmegaConf.create({**record["config"], "logger": {}, "rerun": False})
     for path in sorted(identity.IGNORED):
         new = OmegaConf.select(OmegaConf.create(now), path)
         if new is not None and OmegaConf.select(config, path, default="absent") == "absent":
@@ -54,7 +54,7 @@ def settings(record: Mapping[str, Any], overrides: Sequence[str] = ()) -> dict[s
             config = OmegaConf.merge(config, OmegaConf.from_dotlist([item]))
         except OmegaConfBaseException as error:
             raise UserError(f"{item}: {' '.join(str(error).split())}") from error
-    values: dict[str, Any] = OmegaConf.to_container(config, resolve=True)  # type: ignore[assignment]
+    values: Any = OmegaConf.to_container(config, resolve=True)
     before = dict(record["config"])
     if identity.digest(values) != identity.digest(before) or _seeds(values) != _seeds(before):
         raise UserError(

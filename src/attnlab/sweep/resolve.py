@@ -122,7 +122,7 @@ def _independent(config: DictConfig, given: Mapping[str, int]) -> bool:
         if key == "hydra":
             continue
         node: Any = config._get_node(key)
-        raw = OmegaConf.to_container(node, resolve=False) if OmegaConf.is_config(node) else node._value()
+        raw: Any = OmegaConf.to_container(node, resolve=False) if OmegaConf.is_config(node) else node._value()
         if key in _FOLLOWS and key not in given and raw != _FOLLOWS[str(key)]:
             return False
         if key == "model" and (raw.get("initialise") or {}).get("seed", _OF_MODEL) != _OF_MODEL:

@@ -28,5 +28,5 @@ except ImportError:  # the extra is not installed, which matters to those who ch
 
 else:
 
-    class RayCells(Published):  # type: ignore[no-redef, misc]
+    class RayCells(Published):  # type: ignore[no-redef, misc, unused-ignore]
         """As published."""

@@ -65,7 +65,7 @@ class _Arrays:
         for first in range(0, len(job_overrides), self.max_array):
             array, index = job_overrides[first : first + self.max_array], initial_job_idx + first
             try:
-                returned += super().launch(array, index)  # type: ignore[misc]
+                returned += super().launch(array, index)  # type: ignore[misc, unused-ignore]
             except FailedSubmissionError as error:
                 told = " ".join(str(error).split())
                 raise UserError(
@@ -93,11 +93,11 @@ class _Arrays:
         return result
 
 
-class LocalJobs(_Arrays, _Local):  # type: ignore[misc]
+class LocalJobs(_Arrays, _Local):  # type: ignore[misc, unused-ignore]
     """The same on this machine, without a scheduler: all cells of an array at once."""
 
 
-class SlurmJobs(_Arrays, _Slurm):  # type: ignore[misc]
+class SlurmJobs(_Arrays, _Slurm):  # type: ignore[misc, unused-ignore]
     """Jobs of Slurm's.
 
     Args:
