@@ -51,7 +51,7 @@ def settings(record: Mapping[str, Any], overrides: Sequence[str] = ()) -> dict[s
                 f"{item}: the record has no such setting; write key=value, such as trainer.threads=1"
             )
         try:
-            config = OmegaConf.merge(config, OmegaConf.from_dotlist([item]))
+            OmegaConf.update(config, key, OmegaConf.select(OmegaConf.from_dotlist([item]), key))
         except OmegaConfBaseException as error:
             raise UserError(f"{item}: {' '.join(str(error).split())}") from error
     values: Any = OmegaConf.to_container(config, resolve=True)
