@@ -146,7 +146,7 @@ def test_rows_that_come_twice_or_not_at_all_are_no_score(monkeypatch, batches):
     def forced(model, source, lengths, target):
         return Forced(torch.zeros(target.shape), torch.zeros(*target.shape, source.shape[1]))
 
-    monkeypatch.setattr("attnlab.evaluation.forced", forced)
+    monkeypatch.setattr("attnlab.decoding.forced", forced)
     given = [toy_batch(indices) for indices in batches]
 
     def search(model, source, lengths, end):
