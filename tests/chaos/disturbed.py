@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import safe_open
 
 import attnlab
 
@@ -131,22 +132,31 @@ def record(folder: Path) -> dict[str, Any]:
 def comparable(folder: Path) -> dict[str, Any]:
     """What must be equal: the record less time and cost, the log, the translations, the weights."""
     found = record(folder)
-    found.pop("ended")
+    for name in ("ended", "code"):  # the checkout may be edited meanwhile
+        found.pop(name)
     for name in COSTS:
         found["train"].pop(name)
     rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     for row in rows:
         row.pop("train/tokens_per_s", None)
-    points = [(row["step"], key) for row in rows for key in row if key != "step"]
+    points = [(row["step"], key) for row in rows for key in row if key not in ("step", "epoch")]
     best = torch.load(folder / "checkpoints" / "best.ckpt", weights_only=True)["state_dict"]
     return {
         "record": found,
         "rows": rows,
         "repeated": sorted({point for point in points if points.count(point) > 1}),
-        "texts": {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.glob("test/*/*"))},
+        "texts": {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.glob("test/*/*.txt"))},
+        "attention": {str(p.relative_to(folder)): matrices(p) for p in folder.glob("test/*/*.safetensors")},
         "weights": {name: value.numpy().tobytes() for name, value in best.items()},
         "files": files(folder),
     }
+
+
+def matrices(path: Path) -> dict[str, Any]:
+    """A file of matrices; its own order of names differs from process to process."""
+    with safe_open(path, "pt") as file:
+        kept = {name: file.get_tensor(name).numpy().tobytes() for name in file.keys()}  # noqa: SIM118
+        return {**kept, "metadata": file.metadata()}
 
 
 def files(folder: Path, without: Iterable[str] = ()) -> list[str]:
@@ -158,7 +168,12 @@ def files(folder: Path, without: Iterable[str] = ()) -> list[str]:
 def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
     """In words, where two runs differ that should be equal."""
     found = [f"repeated in the log: {point}" for run in (one, other) for point in run["repeated"]]
-    for part in ("record", "rows", "texts", "weights", "files"):
+    for part in ("record", "rows", "texts", "attention", "weights", "files"):
         if one[part] != other[part]:
-            found.append(f"{part}: {one[part]} is not {other[part]}"[:2000])
+            keys = one[part].keys() | other[part].keys() if isinstance(one[part], dict) else []
+            which = [key for key in sorted(keys) if one[part].get(key) != other[part].get(key)]
+            values = [
+                {key: run[part].get(key) for key in which} if which else run[part] for run in (one, other)
+            ]
+            found.append(f"{part}: {values[0]} is not {values[1]}"[:2000])
     return found

@@ -22,9 +22,9 @@ MIXED = [
     {"scorer": "calm", "scorer.units": 6},
 ]
 # `stall` is for the cell that hangs, which costs it once; starting up, a good cell is silent for a few seconds.
-OPTIONS = ["hydra.launcher.slots=2", "hydra.launcher.stall=40", "hydra.launcher.grace=5"]
+OPTIONS = ["hydra.launcher.slots=2", "hydra.launcher.stall=60", "hydra.launcher.grace=5"]
 REASONS = {
-    "hangs": ("Stalled", "stall=40 s without a word"),
+    "hangs": ("Stalled", "stall=60 s without a word"),
     "raises": ("RuntimeError", "raised on purpose"),
     "exits": ("Exited", "ended with 7"),
     "killed": ("Killed", "SIGKILL"),
@@ -71,9 +71,8 @@ def test_good_cells_of_a_sweep_that_is_killed_twice_end_as_if_nothing_had_happen
     sweeps: Any, tmp_path: Path
 ) -> None:
     sweep, quiet = sweeps["disturbed"], sweeps["quiet"]
-    holds = [
-        tmp_path / f"hold-{units}" for units in (4, 5)
-    ]  # these cells wait to be hit in their third update
+    # These cells wait in their third update to be hit.
+    holds = [tmp_path / f"hold-{units}" for units in (4, 5)]
     for hold in holds:
         hold.touch()
 
