@@ -31,6 +31,8 @@ def once(cache: Path, kind: str, identity: dict[str, Any], make: Callable[[Path]
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{folder}.lock"):
             if not folder.is_dir():
+                for left in folder.parent.glob(f"{folder.name}.*/"):  # by a process that was killed
+                    shutil.rmtree(left, ignore_errors=True)
                 building = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
                 try:
                     make(building)
