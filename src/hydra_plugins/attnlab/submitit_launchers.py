@@ -27,15 +27,18 @@ except ImportError:  # the extra is not installed, which matters to those who ch
     class _Missing(Launcher):
         """Says what is missing."""
 
-        def __init__(self, **_: Any) -> None:
-            raise UserError("hydra/launcher=slurm needs hydra-submitit-launcher: install attnlab[slurm]")
+        def __init__(self, **_: Any) -> None: ...
 
         def setup(self, **_: Any) -> None:
-            """Never reached."""
+            """A plan can be made."""
 
         def launch(self, job_overrides: Any, initial_job_idx: int) -> Sequence[JobReturn]:
-            """Never reached."""
-            return []
+            """Nothing can be trained.
+
+            Raises:
+                UserError: always.
+            """
+            raise UserError("hydra/launcher=slurm needs hydra-submitit-launcher: install attnlab[slurm]")
 
     _Local = _Slurm = _Missing
 
@@ -52,13 +55,12 @@ class _Arrays:
     hydra_context: Any
 
     def __init__(self, max_array: int = 1000, **params: Any) -> None:
-        if max_array < 1:
-            raise UserError(f"hydra.launcher.max_array={max_array} must be at least 1")
         self.max_array = max_array
         super().__init__(**params)
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         """Send the cells, array after array, and wait for them."""
+        self._check()
         from submitit.core.utils import FailedSubmissionError, UncompletedJobError
 
         returned: list[JobReturn] = []
@@ -76,6 +78,12 @@ class _Arrays:
                 print(f"attnlab: a job has ended without a result ({told[:300]})", file=sys.stderr)
                 returned += [self._seen(list(job), index + n, told) for n, job in enumerate(array)]
         return returned
+
+    def _check(self) -> None:
+        if _Slurm is _Local:  # the stand-in, which raises
+            super().launch([], 0)  # type: ignore[misc]
+        if self.max_array < 1:
+            raise UserError(f"hydra.launcher.max_array={self.max_array} must be at least 1")
 
     def _seen(self, overrides: list[str], number: int, told: str) -> JobReturn:
         """What a cell's folder says, where the engine says nothing."""
@@ -116,6 +124,7 @@ class SlurmJobs(_Arrays, _Slurm):  # type: ignore[misc, unused-ignore]
             UserError: this machine has no Slurm.
             SystemExit: with 0, when the scripts have been shown.
         """
+        self._check()
         if self.show:
             left = range(len(job_overrides), 0, -self.max_array)
             print("\n".join(script(self.params, min(cells, self.max_array)) for cells in left), flush=True)
