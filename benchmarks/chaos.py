@@ -38,8 +38,14 @@ from attnlab.sweep import state  # noqa: E402
 # What is aimed at, how often, and with what.
 AIMS = {"launcher": 4, "cell": 5, "any process": 2, "all at once": 2}
 SIGNALS = {signal.SIGKILL: 3, signal.SIGTERM: 2, signal.SIGINT: 1}
-PAUSE = (0.0, 12.0)  # seconds between two kills
+PAUSE = (0.0, 8.0)  # seconds between two kills
 AT_WORK = 0.8  # of the kills wait for a cell that holds its folder: a short sweep spends its time planning
+
+# 160 updates of a tenth of a second: a cell that is hit a few times before its end.
+LONGER = [
+    *("trainer.max_epochs=40", "trainer.check_val_every_n_epoch=5", "callbacks.patience=null"),
+    "callbacks.save_every=2",
+]
 
 
 def pick(weights: dict, chance: random.Random):
@@ -134,7 +140,7 @@ def sweeps(place: Path, cells: int) -> list[Sweep]:
             Sweep(
                 place / name,
                 [{"scorer": "calm", "scorer.units": list(range(1, cells + 1))}],
-                ["trainer.max_epochs=3", "callbacks.save_every=2"],
+                LONGER,
                 ["hydra.launcher.slots=2", *options],
                 CHAOS_STEP="0.1",
             )
