@@ -62,10 +62,14 @@ def _make(node: Config, where: str, /, **given: Any) -> Any:
         raise
 
 
-def rehearse(config: Config) -> None:
+def rehearse(config: Config, made: set[str] | None = None) -> None:
     """Makes every part once, with tiny vocabularies, and throws it away: no text is read, no folder made.
 
     What a constructor refuses is refused here before a run has left anything behind.
+
+    Args:
+        config: the settings of a cell.
+        made: parts that need not be made again, of cells rehearsed before; this cell's are added.
 
     Raises:
         UserError: an option that a part does not take.
@@ -74,21 +78,31 @@ def rehearse(config: Config) -> None:
 
     from attnlab.loggers import Facts
 
+    small = SimpleNamespace(size=8, pad=0, start=1)
+    sized = SimpleNamespace(source_tokenizer=small, target_tokenizer=small)
+    facts = Facts(cell={}, cell_id="rehearsal", seed=0)
     lightning = logging.getLogger(pytorch_lightning.__name__)
     level = lightning.level
     lightning.setLevel(logging.ERROR)
     with warnings.catch_warnings(), TemporaryDirectory() as nowhere:
         warnings.simplefilter("ignore")  # the run itself says them
+        parts: dict[tuple[str, ...], Callable[[], object]] = {
+            ("metrics",): lambda: build_metrics(config),
+            ("search",): lambda: build_search(config),
+            ("data", "tokenizer", "about"): lambda: build_data(config),
+            ("model", "encoder", "scorer", "window", "decoder", "about"): lambda: _sketch(config, sized),
+            ("optim",): lambda: build_recipe(config),
+            ("callbacks",): lambda: _validated(config),
+            ("trainer", "callbacks", "optim"): lambda: build_trainer(config, Path(), []),
+            ("logger",): lambda: build_loggers(config, Path(nowhere), facts),
+        }
         try:
-            build_metrics(config)
-            build_search(config)
-            build_data(config)
-            small = SimpleNamespace(size=8, pad=0, start=1)
-            _sketch(config, SimpleNamespace(source_tokenizer=small, target_tokenizer=small))
-            build_recipe(config)
-            _validated(config)
-            build_trainer(config, Path(), [])
-            build_loggers(config, Path(nowhere), Facts(cell={}, cell_id="rehearsal", seed=0))
+            for names, make in parts.items():
+                said = repr([(name, config.get(name)) for name in names])
+                if made is None or said not in made:
+                    make()
+                if made is not None:
+                    made.add(said)
         finally:
             lightning.setLevel(level)
 

@@ -8,6 +8,7 @@ from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 
+from attnlab.errors import UserError
 from attnlab.sweep import compose, resolve
 
 
@@ -82,3 +83,29 @@ def test_a_seed_that_cannot_be_is_refused_beside_others_that_can(resolved: Count
 def test_a_value_of_the_wrong_type_is_found_whatever_was_chosen_before(resolved: Counted) -> None:
     jobs = [["scorer=dot"], ["scorer=general", "data.lowercase=3"], ["data.lowercase=true"]]
     assert [bool(found.faults) for found in resolved(*jobs)] == [False, True, False]
+
+
+def test_runs_composed_ahead_are_those_composed_one_by_one(resolved: Counted) -> None:
+    dropouts = [f"model.dropout=0.{n}" for n in range(1, 9)]
+    orders = ("decoder=post_combine", "decoder=fixed_vector")
+    jobs = [[one, order, f"seed={seed}"] for one in dropouts for order in orders for seed in (1, 2)]
+    jobs.insert(3, ["scorer=nothing", "seed=1"])
+
+    def fresh() -> resolve.Resolver:
+        master = hydra_compose("config", return_hydra_config=True)
+        return resolve.Resolver(GlobalHydra.instance().config_loader(), master)
+
+    def found(shared: resolve.Resolver) -> list[Any]:
+        answers: list[Any] = []
+        for number, job in enumerate(jobs):
+            try:
+                answers.append(shared(job, number))
+            except UserError as error:
+                answers.append(str(error))
+        return answers
+
+    shared = fresh()
+    with shared.ahead(jobs):
+        side_by_side = found(shared)
+    assert "nothing" in side_by_side[3]
+    assert found(fresh()) == side_by_side

@@ -195,27 +195,30 @@ def make(
     seen: dict[Path, str] = {}
     rules = asked.exclude if asked is not None else []
     used = [False] * len(rules)
-    for number, (job, line) in enumerate(zip(jobs, labels(jobs), strict=True)):
-        overrides = list(job)
-        try:
-            found = resolve(overrides, number)
-        except UserError as error:
-            plan.cells.append(Cell(overrides, line, INVALID, faults=[str(error)]))
-            continue
-        matching = [n for n, rule in enumerate(rules) if studies.matches(rule, found.chosen, found.values)]
-        if matching:
-            plan.excluded += 1
-            used = [hit or n in matching for n, hit in enumerate(used)]
-        elif found.faults:
-            plan.cells.append(Cell(overrides, line, INVALID, faults=list(found.faults)))
-        elif found.folder in seen:
-            note = f"trains as {seen[found.folder]} does"
-            plan.cells.append(Cell(overrides, line, DUPLICATE, note=note))
-        else:
-            seen[found.folder] = line
-            plan.cells.append(look(overrides, line, found))
-            if plan.cells[-1].train:
-                on_first()
+    with resolve.ahead(jobs):
+        for number, (job, line) in enumerate(zip(jobs, labels(jobs), strict=True)):
+            overrides = list(job)
+            try:
+                found = resolve(overrides, number)
+            except UserError as error:
+                plan.cells.append(Cell(overrides, line, INVALID, faults=[str(error)]))
+                continue
+            matching = [
+                n for n, rule in enumerate(rules) if studies.matches(rule, found.chosen, found.values)
+            ]
+            if matching:
+                plan.excluded += 1
+                used = [hit or n in matching for n, hit in enumerate(used)]
+            elif found.faults:
+                plan.cells.append(Cell(overrides, line, INVALID, faults=list(found.faults)))
+            elif found.folder in seen:
+                note = f"trains as {seen[found.folder]} does"
+                plan.cells.append(Cell(overrides, line, DUPLICATE, note=note))
+            else:
+                seen[found.folder] = line
+                plan.cells.append(look(overrides, line, found))
+                if plan.cells[-1].train:
+                    on_first()
     for rule, hit in zip(rules, used, strict=True):
         if not hit and asked is not None:
             words = ", ".join(f"{key}: {studies.written(values)}" for key, values in rule.items())

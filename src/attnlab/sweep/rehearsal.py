@@ -87,11 +87,11 @@ def _elsewhere(config: Mapping[str, Any]) -> dict[str, Any]:
     return {**config, "trainer": {**config["trainer"], **_ELSEWHERE}}
 
 
-def _fault(config: Mapping[str, Any]) -> str | None:
+def _fault(config: Mapping[str, Any], made: set[str]) -> str | None:
     from attnlab.build import rehearse  # imports torch
 
     try:
-        rehearse(config)
+        rehearse(config, made)
     except UserError as error:
         return str(error)
     except Exception as error:
@@ -109,8 +109,9 @@ def main() -> None:
         import attnlab.model  # noqa: F401
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a part prints is no answer
+    made: set[str] = set()
     for config in pickle.load(sys.stdin.buffer):
-        print(json.dumps(_fault(config)), file=answers, flush=True)
+        print(json.dumps(_fault(config, made)), file=answers, flush=True)
 
 
 if __name__ == "__main__":

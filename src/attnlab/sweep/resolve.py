@@ -1,7 +1,9 @@
 """From the overrides of a cell to its settings, its folder and its faults, once for all its seeds."""
 
+import gc
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from attnlab.check import faults
 from attnlab.errors import UserError
-from attnlab.sweep import compose, identity
+from attnlab.sweep import ahead, compose, identity
 
 _SEEDS = ("seed", "seed_init", "seed_order")
 # Where a seed may go without another cell being made, and as what.
@@ -33,6 +35,16 @@ class Resolved:
     faults: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class _Composed:
+    """The first of the runs that differ in their seeds, or why it cannot be composed."""
+
+    overrides: list[str]
+    run: Resolved | None
+    independent: bool = False  # the others may be made of it
+    fault: str = ""
+
+
 class Resolver:
     """Composes and checks runs. Those that differ in their seeds alone share one composition, if they can.
 
@@ -43,7 +55,34 @@ class Resolver:
     def __init__(self, loader: ConfigLoader, master: DictConfig) -> None:
         self._loader, self._master = loader, master
         self._defaults: dict[str, dict[str, Any]] = {}  # by what is set, and the options there
-        self._first: dict[tuple[Any, ...], Resolved | None] = {}  # of runs that differ in their seeds
+        self._first: dict[tuple[str, ...], _Composed] = {}  # of runs that differ in their seeds
+        self._coming: Iterator[tuple[tuple[str, ...], _Composed]] = iter(())
+
+    @contextmanager
+    def ahead(self, jobs: Sequence[Sequence[str]]) -> Iterator[None]:
+        """Composes these runs side by side, as they are asked for within; each by one file's reading.
+
+        Args:
+            jobs: the overrides of each run, in their order.
+        """
+        heads = {_key(job): (list(job), number) for number, job in reversed(list(enumerate(jobs)))}
+        order = list(heads)[::-1]
+        repository = getattr(self._loader, "repository", None)
+        if repository is not None:
+            self._loader.repository = ahead.Memo(repository)  # type: ignore[attr-defined]
+        collecting = gc.isenabled()
+        gc.disable()  # a composition leaves a hundred thousand small objects, and no garbage in circles
+        answers = ahead.each(lambda head: self._compose(*head), [heads[key] for key in order])
+        self._coming = zip(order, answers, strict=True)
+        try:
+            yield
+        finally:
+            answers.close()  # type: ignore[attr-defined]
+            self._coming = iter(())
+            if collecting:
+                gc.enable()
+            if repository is not None:
+                self._loader.repository = repository  # type: ignore[attr-defined]
 
     def __call__(self, overrides: Sequence[str], number: int) -> Resolved:
         """The run of these overrides; `number` is its place in the sweep.
@@ -51,20 +90,31 @@ class Resolver:
         Raises:
             UserError: it cannot be composed.
         """
-        seeds, rest = _split(overrides)
-        key = (*seeds, *rest)
-        first = self._first.get(key)
-        if first is not None:
-            return _with_seeds(first, seeds)
+        key, mine = _key(overrides), list(overrides)
+        while key not in self._first:
+            known = next(self._coming, None)
+            if known is None:
+                self._first[key] = self._compose(mine, number)
+            else:
+                self._first[known[0]] = known[1]
+        first = self._first[key]
+        if first.overrides != mine:
+            if first.run is not None and first.independent:
+                return _with_seeds(first.run, _split(overrides)[0])
+            first = self._compose(mine, number)
+        if first.run is None:
+            raise UserError(first.fault)
+        return first.run
+
+    def _compose(self, overrides: list[str], number: int) -> "_Composed":
+        seeds, _ = _split(overrides)
         try:
-            config = compose.cell_config(self._loader, self._master, list(overrides), number)
-            resolved = self._resolve(config)
+            config = compose.cell_config(self._loader, self._master, overrides, number)
+            run = self._resolve(config)
         except (HydraException, OmegaConfBaseException, ValueError) as error:
             name = str(self._master.hydra.job.config_name)
-            raise UserError(compose.reason(error, self._loader, name, list(overrides))) from error
-        if key not in self._first:
-            self._first[key] = resolved if seeds and _independent(config, seeds) else None
-        return resolved
+            return _Composed(overrides, None, fault=compose.reason(error, self._loader, name, overrides))
+        return _Composed(overrides, run, independent=bool(seeds) and _independent(config, seeds))
 
     def _resolve(self, config: DictConfig) -> Resolved:
         chosen = identity.choices(config)
@@ -98,6 +148,12 @@ def _split(overrides: Sequence[str]) -> tuple[dict[str, int], list[str]]:
         else:
             rest.append(item)
     return seeds, rest
+
+
+def _key(overrides: Sequence[str]) -> tuple[str, ...]:
+    """What runs share that differ in their seeds: which seeds are given, and all else."""
+    seeds, rest = _split(overrides)
+    return (*seeds, *rest)
 
 
 def _leaves(node: Any, path: str = "") -> list[tuple[str, str]]:
