@@ -191,8 +191,10 @@ def test_impossible_sizes_are_refused():
         Words(size=4)
     with pytest.raises(UserError, match="min_frequency"):
         BPE(min_frequency=0)
-    with pytest.raises(UserError, match="size=null"):
-        Unigram(size=None).train(["a"])
+    for recipe in (BPE, Unigram):  # for which the library would ask for more memory than there is
+        for size, words in ((None, "size=null"), (2**31, "size=2147483648")):
+            with pytest.raises(UserError, match=words):
+                recipe(size=size)
 
 
 def test_captions_have_the_vocabulary_sizes_of_other_tools(data_dir):

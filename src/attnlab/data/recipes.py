@@ -27,6 +27,8 @@ from attnlab.data.tokenizer import MARKS, SPACE, TIE, UNK, Tokenizer
 from attnlab.errors import UserError
 
 _WHITE = Regex(r"[\s\x1c-\x1f]+")  # what str.split() splits at
+LARGEST = 1_000_000
+"""Most subwords of a vocabulary."""
 _LETTER = rf"[\p{{L}}\p{{M}}\p{{N}}{TIE}]"
 _SIGN = rf"[^\s\p{{L}}\p{{M}}\p{{N}}{TIE}]"
 
@@ -127,6 +129,15 @@ class Words(Recipe):
 class _Subwords(Recipe):
     size: int | None = 8000
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # The library makes room for all of them at once, and ends the process where it cannot.
+        if self.size is None or self.size > LARGEST:
+            size = "null" if self.size is None else self.size
+            raise UserError(
+                f"tokenizer.size={size}: subwords need a size of at most {LARGEST:,}, such as 8000"
+            )
+
     def _pieces(self, model: Any, lowercase: bool) -> tokenizers.Tokenizer:
         inner = tokenizers.Tokenizer(model)
         inner.normalizer = self._normalizer(lowercase, normalizers.Replace(SPACE, "_"))
@@ -155,12 +166,8 @@ class BPE(_Subwords):
     def train(self, lines: Iterable[str], *, lowercase: bool = False) -> Tokenizer:
         """Merge the most frequent pairs until `size` is reached."""
         inner = self._pieces(models.BPE(unk_token=UNK), lowercase)
-        size = self.size or 2**31
-        return self._learn(
-            inner,
-            lines,
-            self._trainer(trainers.BpeTrainer, vocab_size=size, min_frequency=self.min_frequency),
-        )
+        trainer = self._trainer(trainers.BpeTrainer, vocab_size=self.size, min_frequency=self.min_frequency)
+        return self._learn(inner, lines, trainer)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,8 +183,6 @@ class Unigram(_Subwords):
     def train(self, lines: Iterable[str], *, lowercase: bool = False) -> Tokenizer:
         """Prune a large set of pieces down to `size` by likelihood."""
         inner = self._pieces(models.Unigram(), lowercase)
-        if self.size is None:
-            raise UserError("tokenizer.size=null: unigram needs a size, such as 8000")
         try:
             return self._learn(
                 inner, lines, self._trainer(trainers.UnigramTrainer, vocab_size=self.size, unk_token=UNK)
