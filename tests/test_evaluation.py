@@ -1,7 +1,10 @@
 """Decoding of sets, loading of runs, and evaluations beside the record."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -238,7 +241,10 @@ def test_an_evaluation_lies_beside_the_record_and_leaves_it_alone(folder, capsys
     assert record["test"]["test"]["search"]["beam_size"] == 1
     assert record["overrides"] == ["search.beam_size=1"] and record["command"].startswith("attnlab evaluate")
     assert len((folder / "evaluations/search.beam_size_1/test/hyp.txt").read_text().splitlines()) == 10
-    assert "BLEU" in capsys.readouterr().out
+    *scores, written, hypotheses = capsys.readouterr().out.splitlines()
+    assert all("BLEU" in line for line in scores)
+    assert written == f"record: {folder}/evaluations/search.beam_size_1.json"
+    assert hypotheses == f"hypotheses: {folder}/evaluations/search.beam_size_1/test/hyp.txt"
 
 
 def test_metrics_that_see_case_are_warned_about_once_an_evaluation(folder, tmp_path, caplog):
@@ -286,6 +292,49 @@ def test_another_source_of_text_keeps_what_the_model_was_trained_with(folder):
     for refused in ("data.source_eos=false", "data.lowercase=true"):
         with pytest.raises(UserError, match="the run was trained with"):
             verb.changed(config, [refused])
+
+
+def test_files_are_evaluated_with_a_run_that_batches_by_sentences(folder, tmp_path):
+    """`data.batch_sentences` ships as null; the demo's runs have a number."""
+    from attnlab.data import ToyCorpus
+
+    copy = tmp_path / "run"
+    shutil.copytree(folder, copy)
+    settings = (copy / "config.yaml").read_text()
+    assert "batch_sentences: null\n" in settings and "cache_dir: null\n" in settings
+    own = settings.replace("batch_sentences: null", "batch_sentences: 3").replace(
+        "cache_dir: null", f"cache_dir: {tmp_path}/cache"
+    )
+    (copy / "config.yaml").write_text(own)
+    ToyCorpus(train_pairs=1, val_pairs=1, test_pairs=4, max_words=5, vocabulary=20).write(tmp_path / "text")
+    files = ["data=files", f"data.dir={tmp_path}/text", "data.source=src", "data.target=tgt"]
+    record = verb.evaluate(copy, files, device="cpu")
+    assert record["test"]["test"]["n"] == 4
+    data = record["config"]["data"]
+    assert (data["batch_sentences"], data["batch_tokens"]) == (3, 200)
+    assert data["cache_dir"] == f"{tmp_path}/cache"
+    # and null can be said, with a source of text named or without
+    assert verb.evaluate(copy, ["data.batch_sentences=null"], device="cpu")["test"]["test"]["n"] == 10
+    assert verb.evaluate(copy, [*files, "data.batch_sentences=null"], device="cpu")["test"]["test"]["n"] == 4
+    for wrong in ("data.batch_sentences=0", "data.batch_sentences=many", "data.workers=-1"):
+        with pytest.raises(UserError, match=wrong):
+            verb.evaluate(copy, [*files, wrong], device="cpu")
+
+
+def test_help_into_a_closed_pipe_is_no_error():
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "attnlab.evaluate", "--help"],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(Path(attnlab.__file__).parents[1])},
+            timeout=120,
+        )
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_the_same_settings_give_the_same_scores_again(folder):

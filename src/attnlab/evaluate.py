@@ -25,6 +25,10 @@ LONGEST = 120
 """Characters of a name made from overrides; file systems stop at 255 bytes."""
 BOUND = ("lowercase", "source_eos")
 """Options of `data` that the model was trained with: its tokenisers and its encoder know nothing else."""
+LIMITS = ("batch_tokens", "batch_sentences")
+"""Options of `data` that say how large a batch is."""
+LOADING = (*LIMITS, "workers", "cache_dir")
+"""Options of `data` that say nothing about the text: another source of text is loaded as the run's was."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -48,20 +52,25 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The verb; returns the exit status."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    return told(lambda: _evaluate(sys.argv[1:] if arguments is None else list(arguments)))
+
+
+def _evaluate(given: list[str]) -> int:
     options = parser().parse_intermixed_args(given)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    return told(lambda: _evaluate(options, shlex.join(["attnlab", "evaluate", *given])))
-
-
-def _evaluate(options: argparse.Namespace, command: str) -> int:
-    record = evaluate(
-        options.run, options.overrides, name=options.name, device=options.device, command=command
+    record, place = _placed(
+        options.run,
+        options.overrides,
+        name=options.name,
+        device=options.device,
+        command=shlex.join(["attnlab", "evaluate", *given]),
     )
     for name, test in record["test"].items():
         scores = [f"BLEU {test['bleu']['score']:.2f} ({test['bleu']['signature']})"]
         scores += [f"{k} {test[k]['score']:.2f}" for k in ("chrf", "ter") if test.get(k)]
         print(f"{name}: {', '.join(scores)}, {test['n']} sentences")
+    print(f"record: {place.parent / f'{place.name}.json'}")
+    print(f"hypotheses: {', '.join(str(place / each / 'hyp.txt') for each in record['test'])}")
     return 0
 
 
@@ -87,7 +96,13 @@ def evaluate(
         UserError: no finished run, an override of something else, an evaluation of that name, or unreadable
             data.
     """
-    folder = Path(folder)
+    return _placed(Path(folder), overrides, name=name, device=device, command=command)[0]
+
+
+def _placed(
+    folder: Path, overrides: Sequence[str], *, name: str | None, device: str | None, command: str | None
+) -> tuple[dict[str, Any], Path]:
+    """`evaluate`, and where it was written: the folder, whose name with `.json` is the record."""
     if not (folder / results.FILES[results.DONE]).is_file():
         raise UserError(
             f"{folder}: no finished run is here (result.json is missing); train it to its end first"
@@ -105,8 +120,8 @@ def evaluate(
     from attnlab.loading import load
 
     run = load(folder, device)
-    config = changed(run.config, overrides)
-    wrong = [fault for group in GROUPS for fault in _faults(config, run.config, group)]
+    chosen, config = _settings(run.config, overrides)
+    wrong = [fault for group in GROUPS for fault in _faults(config, chosen, group)]
     if wrong:
         raise UserError("; ".join(wrong))
     search, scorer = build.build_search(config), build.build_metrics(config)
@@ -122,7 +137,7 @@ def evaluate(
     except BaseException:  # half an evaluation would keep its name from the next one
         shutil.rmtree(folder / results.EVALUATIONS / name, ignore_errors=True)
         raise
-    return record
+    return record, folder / results.EVALUATIONS / name
 
 
 def _taken(folder: Path, name: str) -> bool:
@@ -200,9 +215,11 @@ def _scored(
     )
 
 
-def _faults(config: dict[str, Any], own: dict[str, Any], group: str) -> list[str]:
-    """Impossible sizes and types of a group, judged by the run's own values."""
-    return check.value_faults({group: config[group]}, {group: own[group]})
+def _faults(config: dict[str, Any], chosen: dict[str, Any], group: str) -> list[str]:
+    """Impossible sizes and types of a group, judged by the run's own values or the chosen option's."""
+    # One of the two limits may be null, whatever the run had: the corpus says which.
+    known = {key: value for key, value in chosen[group].items() if not (group == "data" and key in LIMITS)}
+    return check.value_faults({group: config[group]}, {group: known})
 
 
 def title(overrides: Sequence[str]) -> str:
@@ -217,9 +234,16 @@ def title(overrides: Sequence[str]) -> str:
 def changed(config: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
     """A copy of the settings with the overrides put in: whole groups first, then single options.
 
+    A `data` option that is named keeps the run's `BOUND` and `LOADING`.
+
     Raises:
         UserError: bad grammar, or a key that is no option of `GROUPS`.
     """
+    return _settings(config, overrides)[1]
+
+
+def _settings(config: dict[str, Any], overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings with the whole groups put in, and these with the single options too."""
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import OverrideParseException
 
@@ -240,6 +264,9 @@ def changed(config: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
         own = config["data"]
         config.update({group: fresh[group] for group in groups})
         config["data"].update({option: own[option] for option in BOUND if option in own})
+        kept = [option for option in LOADING if option in own and option in config["data"]]
+        config["data"].update({option: own[option] for option in kept})
+    chosen = copy.deepcopy(config)
     for item in parsed:
         if "." not in item.key_or_group:
             continue
@@ -261,7 +288,7 @@ def changed(config: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
                 "cannot change it"
             )
         node[last] = item.value()
-    return config
+    return chosen, config
 
 
 def _known(groups: Any) -> None:
