@@ -179,7 +179,8 @@ def run(asked: argparse.Namespace, place: Path) -> tuple[list[str], bool]:
         "",
         f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, torch {torch.__version__},"
         f" {os.cpu_count()} cores, 15-minute load at the end {os.getloadavg()[2]:.1f}."
-        f" `python benchmarks/chaos.py {' '.join(sys.argv[1:])}`",
+        f" `python benchmarks/chaos.py --kills {asked.kills} --minutes {asked.minutes:g}"
+        f" --cells {asked.cells} --seed {asked.seed}`",
     ], not faults
 
 
