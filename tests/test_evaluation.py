@@ -253,7 +253,7 @@ def test_metrics_that_see_case_are_warned_about_once_an_evaluation(folder, tmp_p
     settings = (copy / "config.yaml").read_text()
     (copy / "config.yaml").write_text(settings.replace("lowercase: false\n", "lowercase: true\n", 1))
     assert attnlab.load(copy, device="cpu").config["data"]["lowercase"] is True
-    verb.evaluate(copy, ["data.test=[test,other]"], device="cpu")
+    verb.evaluate(copy, ["data.test=[test,test2]"], device="cpu")
     assert caplog.text.count("data.lowercase=true, but metrics.bleu.lowercase=false") == 1
 
 
@@ -352,8 +352,8 @@ def test_the_step_of_an_evaluation_is_that_of_the_checkpoint(folder, tmp_path):
 
 
 def test_another_set_and_another_kind_of_score(folder):
-    record = verb.evaluate(folder, ["data.test=[other,test]", "metrics=tokenized_lowercase"], device="cpu")
-    assert list(record["test"]) == ["other", "test"] and record["test"]["other"]["n"] == 10
+    record = verb.evaluate(folder, ["data.test=[test2,test]", "metrics=tokenized_lowercase"], device="cpu")
+    assert list(record["test"]) == ["test2", "test"] and record["test"]["test2"]["n"] == 10
     assert "case:lc|eff:no|tok:none" in record["test"]["test"]["bleu"]["signature"]
     assert record["test"]["test"]["search"]["beam_size"] == 3  # the run's own, as it was not changed
 
@@ -371,6 +371,7 @@ def test_another_set_and_another_kind_of_score(folder):
         (["search.beam_size=1,2"], "one value an option"),
         (["~search.beam_size"], "one value an option"),
         (["data.test=[]"], "nothing to evaluate"),
+        (["data.test=[nope]"], "there is no split nope; there are: train, val, test"),
         (["--name", ".."], "no '.' in front"),  # the run's own test/ would be written over
     ],
 )

@@ -162,6 +162,22 @@ def test_impossible_options_are_refused(wrong):
         ToyCorpus(**wrong)
 
 
-def test_an_unknown_split_is_named_with_the_known_ones():
-    with pytest.raises(UserError, match="no split 'dev'; it has val, test, train"):
-        ToyCorpus().split("dev")
+@pytest.mark.parametrize("options", [{"test": ["test", "nope"]}, {"val": "nope"}, {"train": "nope"}])
+def test_an_unknown_split_is_named_with_the_known_ones(options):
+    told = "there is no split nope; there are: train, val, test"
+    with pytest.raises(UserError, match=f"data.{next(iter(options))}=nope: {told}"):
+        ToyCorpus(**options)
+    with pytest.raises(UserError, match=told):
+        ToyCorpus().split("nope")
+
+
+def test_more_test_sets_go_by_names_that_begin_with_test():
+    corpus = ToyCorpus(test=["test", "test2", "test_long"], test_pairs=5, max_words=9)
+    texts = {name: corpus.split(name)["source"][:] for name in corpus.test}
+    assert all(len(lines) == 5 for lines in texts.values())
+    assert len({tuple(lines) for lines in texts.values()}) == 3
+
+
+def test_a_split_that_is_used_twice_is_the_same_both_times():
+    corpus = ToyCorpus(test=["val", "train"], train_pairs=7, val_pairs=3, test_pairs=5, max_words=9)
+    assert [len(corpus.split(name)) for name in ("train", "val")] == [7, 3]

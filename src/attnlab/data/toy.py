@@ -6,6 +6,7 @@ What its sentences are like is in `grammar.py`.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class ToyCorpus(Corpus):
     """The generated language as a corpus; the same options give the same sentences everywhere.
+
+    Its splits are `train`, `val`, `test`, and as many further ones as wanted whose names begin with `test`.
 
     Args:
         train_pairs, val_pairs, test_pairs: pairs of the training, the validation and each test split.
@@ -53,6 +56,10 @@ class ToyCorpus(Corpus):
             raise UserError(
                 "data.{train,val,test}_pairs and data.vocabulary of the toy language must be at least 1"
             )
+        for option in ("train", "val", "test"):
+            given = getattr(self, option)
+            for name in given if isinstance(given, list) else [given]:
+                _known(name, f"data.{option}={name}")
 
     @property
     def origin(self) -> str:
@@ -71,15 +78,18 @@ class ToyCorpus(Corpus):
 
     def sentences(self, name: str) -> Iterator[tuple[str, str, str]]:
         """Source, target and `i-j` links, one stream of random numbers a split."""
+        _known(name, "data=toy")
+        # A split that is used twice, such as data.test=[val], is the same one both times.
         counts = {
-            self.val: self.val_pairs,
+            "train": self.train_pairs,
+            "val": self.val_pairs,
             **dict.fromkeys(self.test, self.test_pairs),
+            self.val: self.val_pairs,
             self.train: self.train_pairs,
         }
-        if name not in counts:
-            raise UserError(f"data=toy has no split '{name}'; it has {', '.join(counts)}")
+        pairs = counts.get(name, self.test_pairs)
         random = Random(f"{self.seed}/{name}/{VERSION}")
-        for _ in range(counts[name]):
+        for _ in range(pairs):
             length = self.min_words + math.floor(random.random() * (self.max_words - self.min_words + 1))
             words, target = self.grammar.sentence(length, random)
             links = sorted((i, j) for j, (_, sources) in enumerate(target) for i in sources)
@@ -107,3 +117,12 @@ class ToyCorpus(Corpus):
             for column, ending in (("source", self.source), ("target", self.target), ("alignment", "align")):
                 text = "".join(line + "\n" for line in rows[column][:])
                 (folder / f"{name}.{ending}").write_text(text, encoding="utf-8", newline="\n")
+
+
+def _known(name: str, where: str) -> None:
+    """Raise UserError for a split that the language does not have: any name would give sentences."""
+    if name not in ("train", "val") and not re.fullmatch(r"test[\w.-]*", name):
+        raise UserError(
+            f"{where}: there is no split {name}; there are: train, val, test, "
+            "and more test sets by names that begin with test, such as test2"
+        )
