@@ -90,19 +90,20 @@ def test_completion_offers_verbs_and_options(command: Any) -> None:
     assert offered("attnlab tr") == ["train", "translate"]
     assert {"scorer=dot", "scorer=general"} <= set(offered("attnlab train scorer="))
     assert offered("attnlab train seed=2 window.half") == ["window.half_width="]
+    assert set(offered("attnlab train --config-d")) == {"--config-dir"}
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["scorer=dott"], ["scorer/dott", "scaled_dot", "general"]),
+        (["scorer=dott"], ["scorer=dott", "scaled_dot, ", "general"]),
         (["scorer.unitz=3"], ["scorer has no unitz, but", "units; did you mean units?"]),
         (["sede=3"], ["did you mean seed?"]),
         (
             ["-m", "scorer=additive", "scorer.unitz=3,4"],
             ["scorer has no unitz, but", "[scorer.unitz=4]"],
         ),
-        (["-m", "scorer=dott,general"], ["scorer/dott", "scaled_dot"]),
+        (["-m", "scorer=dott,general"], ["scorer=dott", "scaled_dot"]),
     ],
 )
 def test_misspelt_names_are_answered_with_the_choices(
@@ -313,3 +314,24 @@ def test_train_refuses_in_python_as_on_the_command_line(stand_in: list[Any]) -> 
         attnlab.train(["encoder.hidden_size=0"])
     assert stand_in == []
     assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["trian"], ["no verb 'trian'", "did you mean train?"]),
+        (["train", "scorer=addtive"], ["scorer=addtive: no option of scorer", "did you mean additive?"]),
+        (["train", "logger=[csv,wand]"], ["no option of logger", "did you mean wandb?"]),
+        (["train", "tranier.max_epochs=1"], ["there is no tranier.max_epochs", "did you mean trainer?"]),
+        (["train", "encoder.hidden_size=31"], ["a multiple of 2, but it is 31: give 30 or 32"]),
+        (["train", "--config-dir", "nowhere"], ["--config-dir nowhere: no such folder"]),
+    ],
+)
+def test_a_slip_is_told_with_what_was_meant(command: Any, arguments: list[str], words: list[str]) -> None:
+    done = command(*arguments)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("attnlab: ")
+    for word in words:
+        assert word in line
+    assert command.folders() == []

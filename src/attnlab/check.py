@@ -144,6 +144,7 @@ def _rule_fault(owner: str, rule: Mapping[str, Any], config: Mapping[str, Any]) 
     if "when" in rule and not value(rule["when"]):
         return None
     need: str | None = None
+    near = "choose another option"
     if "equal" in rule:
         first, *rest = rule["equal"]
         other = next((path for path in rest if value(path) != value(first)), None)
@@ -153,6 +154,7 @@ def _rule_fault(owner: str, rule: Mapping[str, Any], config: Mapping[str, Any]) 
         path, step = rule["multiple_of"]
         if not isinstance(value(path), int) or value(path) % value(step):
             need = f"{path} to be a multiple of {value(step)}, but it is {value(path)}"
+            near = _near(value(path), value(step))
     elif "at_most" in rule:
         path, most = rule["at_most"]
         if None not in (value(path), value(most)) and value(path) > value(most):
@@ -171,8 +173,16 @@ def _rule_fault(owner: str, rule: Mapping[str, Any], config: Mapping[str, Any]) 
         return None
     if "when" in rule:
         need += f" (with {rule['when']}={value(rule['when'])})"
-    remedy = rule.get("remedy") or ("set them equal" if "equal" in rule else "choose another option")
+    remedy = rule.get("remedy") or ("set them equal" if "equal" in rule else near)
     return f"{owner} needs {need}: {remedy}"
+
+
+def _near(size: Any, step: Any) -> str:
+    """The multiples of `step` on both sides of a size."""
+    if not (isinstance(size, int) and isinstance(step, int)):
+        return "choose another option"
+    below = size // step * step
+    return f"give {below} or {below + step}" if below > 0 else f"give {step}"
 
 
 def _named(owner: str, chosen: Mapping[str, str | None]) -> str:

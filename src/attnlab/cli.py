@@ -57,6 +57,11 @@ def _completion(arguments: list[str]) -> None:
         verb, space, overrides = rest.lstrip().partition(" ")
         if not space:
             print(" ".join(name for name in VERBS if name.startswith(verb)))
+        elif verb in ("train", "plan") and (word := overrides.split(" ")[-1]).startswith("-"):
+            from hydra._internal.utils import get_args_parser
+
+            flags = [flag for action in get_args_parser()._actions for flag in action.option_strings]
+            print(" ".join(flag for flag in flags if flag.startswith(word)))
         elif verb in ("train", "plan"):
             shorter = f"{program} {overrides}"
             point = int(os.environ.get("COMP_POINT", len(line))) - (len(line) - len(shorter))
@@ -89,7 +94,12 @@ def _main() -> int:
     elif first in VERBS:
         _become(VERBS[first][0], arguments[1:])
     else:
-        print(f"attnlab: no verb {first!r}; there are: {', '.join(VERBS)} (attnlab --help)", file=sys.stderr)
+        from difflib import get_close_matches
+
+        near = get_close_matches(first, VERBS, 1)
+        guess = f"; did you mean {near[0]}?" if near else ""
+        there = f"there are: {', '.join(VERBS)} (attnlab --help)"
+        print(f"attnlab: no verb {first!r}; {there}{guess}", file=sys.stderr)
         return 2
     return 0
 

@@ -7,6 +7,7 @@ holds a whole run. A run that fails, or is stopped, leaves `failed.json` with th
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,7 +137,7 @@ def _run(config: dict[str, Any], folder: Path, progress: ProgressFile) -> dict[s
                 logger.finalize("success" if code == 0 else "failed")
     with terminable():
         if record:  # after the loggers: a run with a record is never looked at again
-            results.write(record, folder)
+            log.info("record: %s", os.path.relpath(results.write(record, folder)))
             resume.tidy(folder, bool(config["callbacks"].get("save_last", True)))
             progress.remove()
         ranks.barrier()

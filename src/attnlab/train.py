@@ -63,6 +63,10 @@ def main() -> None:
     # Not a decorator: that would set Hydra's version base for everyone who imports this.
     command = hydra.main(version_base="1.3", config_path=str(compose.conf_dir()), config_name="config")(_task)
     own_modules()
+    given = get_args_parser().parse_known_args()[0].config_dir
+    if given is not None and not Path(given).is_dir():
+        print(f"attnlab: --config-dir {given}: no such folder", file=sys.stderr)
+        raise SystemExit(2)
     gate.take_errors()
     try:
         command()
@@ -70,7 +74,7 @@ def main() -> None:
     except BrokenPipeError:  # `attnlab train --help | head`
         deaf()
     except KeyboardInterrupt:
-        print("attnlab: interrupted", file=sys.stderr)
+        print("attnlab: interrupted; the same command goes on from the last checkpoint", file=sys.stderr)
         raise SystemExit(130) from None
     except (HydraException, OmegaConfBaseException, ValueError, OSError) as error:
         if gate.leave_errors() == "1":  # the user wants to see all of it

@@ -70,12 +70,19 @@ def misspelt(loader: ConfigLoader, config_name: str, overrides: Sequence[str]) -
     """
     parsed = OverridesParser.create(config_loader=loader).parse_overrides(list(overrides))
     groups = [one for one in parsed if one.is_hydra_override() or loader.get_group_options(one.key_or_group)]
-    lines = []
+    own = any(one.key_or_group == "hydra.searchpath" for one in parsed)  # options that the loader can't list
+    lines, without = [], []
     for one in groups:
-        plain_choice = not (one.is_hydra_override() or one.is_delete() or one.is_sweep_override())
-        if plain_choice and not isinstance(one.value(), str | list):
-            choices = ", ".join(loader.get_group_options(one.key_or_group))
-            lines.append(f"{one.input_line}: no option of {one.key_or_group}; choose {choices}")
+        if one.is_hydra_override() or one.is_delete() or one.is_sweep_override():
+            continue
+        options = loader.get_group_options(one.key_or_group)
+        wished = one.value() if isinstance(one.value(), list) else [one.value()]
+        told = f"{one.input_line}: no option of {one.key_or_group}; choose {', '.join(options)}"
+        if not all(isinstance(option, str) for option in wished):
+            without.append(told)
+        elif not own and not set(wished) <= set(options):
+            lines.append(told + _guess([name for name in wished if name not in options], options))
+    lines = lines or without  # one that is null may be meant so, and another at fault
     if lines:
         return lines
     lines_of_groups = [str(one.input_line) for one in groups]
@@ -88,16 +95,22 @@ def misspelt(loader: ConfigLoader, config_name: str, overrides: Sequence[str]) -
         above, _, name = path.rpartition(".")
         node = OmegaConf.select(bare, above) if above else bare
         if not isinstance(node, DictConfig):
-            lines.append(f"there is no {path}, for {above} holds no options")
+            guess = _guess([above], [str(key) for key in bare if key not in ("hydra", "about")])
+            lines.append(f"there is no {path}, for {above} holds no options{guess}")
         elif name not in node:
             options = sorted(
                 str(key) for key in node if key not in ("_target_", "_partial_", "hydra", "about")
             )
-            near = difflib.get_close_matches(name, options, 1)
-            guess = f"; did you mean {near[0]}?" if near else ""
+            guess = _guess([name], options)
             there = f"but {', '.join(options)}" if options else "and takes no options"
             lines.append(f"{above or 'the configuration'} has no {name}, {there}{guess}")
     return lines
+
+
+def _guess(names: Sequence[str], options: Sequence[str]) -> str:
+    """`; did you mean additive?`, where one of the names comes near to an option."""
+    near = [match for name in names for match in difflib.get_close_matches(name, options, 1)]
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def reason(error: Exception, loader: ConfigLoader, config_name: str, overrides: Sequence[str]) -> str:

@@ -65,7 +65,9 @@ def seconds_left(
     if not whole:
         return 0.0 if not running and not waiting else None
     mean = sum(whole) / len(whole)
-    rest = [max(mean - since, 0.0) if left is None else left for since, left in running]
+    if any(left is None and since > mean for since, left in running):
+        return None  # it takes longer than the others, nobody knows how much
+    rest = [mean - since if left is None else left for since, left in running]
     together = max(1, min(slots, waiting + len(running)))
     return max([(sum(rest) + waiting * mean) / together, *rest])
 

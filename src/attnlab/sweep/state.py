@@ -118,8 +118,8 @@ def refuse_finished(folder: Path) -> None:
     """Raise UserError where a finished run would be trained again unasked."""
     if rank() == 0 and finished(folder) is not None:
         raise UserError(
-            f"{folder} holds a finished run: train it again in its place with rerun=true,"
-            " or elsewhere with out=DIR or study=NAME"
+            f"{folder} holds a finished run of these settings (loggers and devices are no part of them):"
+            " train it again in its place with rerun=true, or elsewhere with out=DIR or study=NAME"
         )
 
 
