@@ -76,7 +76,8 @@ def misspelt(loader: ConfigLoader, config_name: str, overrides: Sequence[str]) -
         if one.is_hydra_override() or one.is_delete() or one.is_sweep_override():
             continue
         options = loader.get_group_options(one.key_or_group)
-        wished = one.value() if isinstance(one.value(), list) else [one.value()]
+        value: Any = one.value()
+        wished = value if isinstance(value, list) else [value]
         told = f"{one.input_line}: no option of {one.key_or_group}; choose {', '.join(options)}"
         if not all(isinstance(option, str) for option in wished):
             without.append(told)
