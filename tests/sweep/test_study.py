@@ -91,6 +91,8 @@ def test_the_command_line_comes_on_top_and_its_lists_multiply(tmp_path: Path) ->
         ("[scorer, dot]", "a mapping is expected, with question, overrides"),
         ("dot", "a study has no 'dot'"),
         ("", "a mapping is expected"),
+        ("42", "a mapping is expected"),
+        ("grids: &all [*all]", "an anchor holds itself"),
     ],
 )
 def test_a_file_that_asks_for_nothing_sensible_is_refused_in_one_line(

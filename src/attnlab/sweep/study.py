@@ -101,6 +101,10 @@ def read(path: Path) -> Study:
         line = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or " ".join(str(error).split())
         raise UserError(f"{path}{line}: no valid YAML ({problem})") from error
+    except AssertionError:  # OmegaConf's word for a number or a date at the top
+        values = None
+    except RecursionError as error:
+        raise UserError(f"{path}: no valid study (an anchor holds itself)") from error
     except (OSError, UnicodeDecodeError, OmegaConfBaseException) as error:
         raise UserError(f"{path}: cannot be read ({' '.join(str(error).split())})") from error
     if not isinstance(values, Mapping) or not values:
