@@ -96,7 +96,7 @@ def test_completion_offers_verbs_and_options(command: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["scorer=dott"], ["scorer=dott", "scaled_dot, ", "general"]),
+        (["scorer=dott"], ["scorer=dott", "scaled_dot", "general"]),
         (["scorer.unitz=3"], ["scorer has no unitz, but", "units; did you mean units?"]),
         (["sede=3"], ["did you mean seed?"]),
         (
