@@ -93,6 +93,46 @@ def test_lists_of_unequal_length_are_refused(loaded):
         loaded.align(["a"], ["x", "y"])
 
 
+def test_a_string_alone_gives_one_result_and_a_list_a_list(loaded):
+    sources, targets = ["a b c", "ba"], ["x y", "z"]
+    assert loaded.translate(sources[0]) == loaded.translate(sources)[0]
+    assert loaded.n_best(sources[0], n_best=2) == loaded.n_best(sources, n_best=2)[0]
+    assert loaded.align(sources[0], targets[0]) == loaded.align(sources, targets)[0]
+    for given in (targets, None):
+        for row, (s, t, weights) in enumerate(loaded.attend(sources, given)):
+            alone = loaded.attend(sources[row], given and given[row])
+            assert (s, t) == alone[:2]
+            np.testing.assert_allclose(weights, alone[2], atol=1e-6)
+    assert loaded.translate(line for line in sources) == loaded.translate(sources)
+    assert loaded.attend([]) == loaded.align([], []) == loaded.translate([]) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda run: run.translate(3),
+            "lines: give a sentence as a string, or a list of strings; this is int",
+        ),
+        (lambda run: run.translate(["a", None]), "this is list with NoneType"),
+        (lambda run: run.translate([["a"]]), "this is list with list"),
+        (lambda run: run.translate(b"ab"), "this is bytes"),
+        (lambda run: run.align("a", ["x"]), "the source is a string and the target a list: give two strings"),
+        (lambda run: run.align(["a"], "x"), "the source is a list and the target a string"),
+        (lambda run: run.align(["a"], ["x"], "nope"), "credit='nope': there are: predicted"),
+        (lambda run: run.attend(["a"], "x"), "the source is a list and the target a string"),
+        (lambda run: run.attend(["a"], ["x", "y"]), "1 source lines and 2 target lines"),
+        (lambda run: run.attend("a", 4), "target: give a sentence as a string"),
+        (lambda run: run.translate("a", beem=1), "beem: no setting of the search; there are: beam_size, len"),
+        (lambda run: run.n_best("a", n_best=9), "n_best is 9, but search.beam_size is 3: give search.beam_s"),
+    ],
+)
+def test_what_is_no_text_or_no_setting_is_refused_in_one_line(loaded, call, words):
+    with pytest.raises(UserError) as told:
+        call(loaded)
+    assert words in str(told.value) and "\n" not in str(told.value)
+
+
 @pytest.mark.parametrize("missing", ["config.yaml", "checkpoints/best.ckpt"])
 def test_a_folder_without_a_run_is_refused_by_name(tmp_path, missing):
     if missing != "config.yaml":
@@ -104,8 +144,12 @@ def test_a_folder_without_a_run_is_refused_by_name(tmp_path, missing):
 @pytest.mark.parametrize(
     ("file", "content", "words"),
     [
-        ("checkpoints/best.ckpt", b"no checkpoint", "no checkpoint of this run"),
-        ("checkpoints/best.ckpt", None, "no checkpoint of this run"),  # cut in the middle
+        (
+            "checkpoints/best.ckpt",
+            b"no checkpoint",
+            "this is no checkpoint, or only a part of one; copy it again",
+        ),
+        ("checkpoints/best.ckpt", None, "this is no checkpoint, or"),  # cut in the middle
         ("config.yaml", b"a: [b", "config.yaml: cannot be read"),
         ("config.yaml", b"[1]", "no settings of a run"),
         ("config.yaml", b"data: {}", "encoder, decoder, model, search, metrics is missing"),
@@ -119,6 +163,18 @@ def test_a_damaged_run_is_told_in_one_line(folder, tmp_path, file, content, word
     with pytest.raises(UserError, match=words) as told:
         attnlab.load(tmp_path / "seed1", device="cpu")
     assert "\n" not in str(told.value) and str(path.name) in str(told.value)
+    assert "torch" not in str(told.value) and "weights_only" not in str(told.value)
+
+
+def test_a_checkpoint_of_another_model_is_told_so(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "seed1")
+    path = tmp_path / "seed1/checkpoints/best.ckpt"
+    checkpoint = torch.load(path, weights_only=True)
+    del checkpoint["state_dict"][next(key for key in checkpoint["state_dict"] if key.startswith("model."))]
+    torch.save(checkpoint, path)
+    with pytest.raises(UserError, match=r"another model than config\.yaml describes") as told:
+        attnlab.load(tmp_path / "seed1", device="cpu")
+    assert "\n" not in str(told.value)
 
 
 def test_a_device_that_is_not_there_is_told_in_one_line(folder):

@@ -122,11 +122,27 @@ def test_other_mistakes_are_one_line_and_status_two(folder, tmp_path, capsysbina
     for arguments, told in (
         ([tmp_path, folder / "config.yaml"], "no run is here"),
         ([folder, tmp_path / "absent"], "cannot be read"),
-        ([folder, folder / "config.yaml", "--beam", 0], "search.beam_size"),
-        ([folder, folder / "config.yaml", "--n-best", 9], "search.n_best"),
+        ([folder, folder / "config.yaml", "--beam", 0], "attnlab: --beam is 0: give at least 1\n"),
+        ([folder, folder / "config.yaml", "--n-best", 0], "attnlab: --n-best is 0: give at least 1\n"),
+        (
+            [folder, folder / "config.yaml", "--n-best", 9],
+            "--n-best is 9, but the beam is 3: give --beam 9 or",
+        ),
     ):
         status, out, err = translated(capsysbinary, *arguments)
         assert (status, out) == (2, "") and told in err and err.count("\n") == 1
+
+
+def test_text_of_unknown_words_is_warned_about_once(folder, words, tmp_path, capsysbinary, monkeypatch):
+    monkeypatch.setattr(verb, "CHUNK", 1)
+    path = tmp_path / "source"
+    path.write_text(f"Zzz Qqq\n\n{words[0]} Zzz Qqq\n")
+    status, out, err = translated(capsysbinary, folder, path)
+    assert status == 0 and out.count("\n") == 3 and err.count("\n") == 1
+    assert f"{path}: 80% of the pieces are unknown" in err and "data.unknown_limit=0.2" in err
+    for text in (f"{words[0]} {words[1]}\n", "\n", ""):
+        path.write_text(text)
+        assert translated(capsysbinary, folder, path)[2] == ""
 
 
 def test_unknown_words_can_be_replaced_by_the_source_word(loaded, monkeypatch):

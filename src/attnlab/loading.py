@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from pickle import UnpicklingError
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, cast, overload
 
 import numpy as np
 import torch
@@ -23,6 +23,9 @@ from attnlab.text import detokenised
 
 PARTS = ("data", "encoder", "decoder", "model", "search", "metrics")
 """What the settings of a run have at least."""
+Ranked = list[tuple[str, float]]
+Links = list[tuple[int, int]]
+Attended = tuple[list[str], list[str], np.ndarray]
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -75,14 +78,23 @@ def load(folder: Path | str, device: str | None = None) -> Loaded:
     try:
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)
         state, step = checkpoint["state_dict"], int(checkpoint["global_step"])
+    except PermissionError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); check its permissions") from error
+    except (OSError, EOFError, RuntimeError, ValueError, KeyError, TypeError, UnpicklingError) as error:
+        # What torch says here is advice for those who know what the file holds.
+        raise UserError(
+            f"{path}: this is no checkpoint, or only a part of one; "
+            "copy it again, or train the run again with rerun=true"
+        ) from error
+    try:
         prefix = "model."
         model.load_state_dict(
             {key[len(prefix) :]: value for key, value in state.items() if key.startswith(prefix)}
         )
-    except (OSError, EOFError, RuntimeError, ValueError, KeyError, TypeError, UnpicklingError) as error:
+    except (RuntimeError, AttributeError, TypeError) as error:
         raise UserError(
-            f"{path}: no checkpoint of this run can be read from it ({_line(error)}); "
-            "copy it again, or train the run again with rerun=true"
+            f"{path}: this is a checkpoint of another model than config.yaml describes ({_line(error)}); "
+            "copy the run again, or train it again with rerun=true"
         ) from error
     try:
         place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
@@ -94,6 +106,9 @@ def load(folder: Path | str, device: str | None = None) -> Loaded:
 
 class Loaded:
     """A trained model with what turns text into ids and back.
+
+    `translate`, `n_best`, `align` and `attend` take a sentence as a string and give its result, or a list of
+    sentences and give a list of results in the same order. Anything else is a UserError.
 
     Attributes:
         model: the `Seq2Seq`, in evaluation mode.
@@ -117,17 +132,43 @@ class Loaded:
         self.step = step
         self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
 
-    def translate(self, lines: Sequence[str], **search: Any) -> list[str]:
-        """One line of text for each source line; a blank one gives an empty one.
+    @overload
+    def translate(self, lines: str, **search: Any) -> str: ...
+    @overload
+    def translate(self, lines: Iterable[str], **search: Any) -> list[str]: ...
+    def translate(self, lines: str | Iterable[str], **search: Any) -> str | list[str]:
+        """The translation of a source sentence, or of each of a list; a blank one gives an empty one.
 
         Args:
-            lines: source sentences, one a string, without line ends.
+            lines: a source sentence without line end, which gives a string; or a list of them, which gives a
+                list.
             search: settings that replace the run's own, such as `beam_size=1`.
-        """
-        return [best[0][0] for best in self.n_best(lines, **{**search, "n_best": 1})]
 
-    def n_best(self, lines: Sequence[str], **search: Any) -> list[list[tuple[str, float]]]:
-        """For each source line its `n_best` translations with their scores, best first."""
+        Raises:
+            UserError: neither a string nor a list of strings, or no such setting.
+        """
+        given, one = _sentences(lines, "lines")
+        found = [best[0][0] for best in self.n_best(given, **{**search, "n_best": 1})]
+        return found[0] if one else found
+
+    @overload
+    def n_best(self, lines: str, **search: Any) -> Ranked: ...
+    @overload
+    def n_best(self, lines: Iterable[str], **search: Any) -> list[Ranked]: ...
+    def n_best(self, lines: str | Iterable[str], **search: Any) -> Ranked | list[Ranked]:
+        """The `n_best` translations of a source sentence with their scores, best first; or a list of such.
+
+        Args and errors as for `translate`.
+        """
+        given, one = _sentences(lines, "lines")
+        found = self._ranked(given, **search)
+        return found[0] if one else found
+
+    def _ranked(self, lines: list[str], **search: Any) -> list[Ranked]:
+        accepted = [name for name in self.config["search"] if not name.startswith("_")]
+        for name in search:
+            if name not in accepted:
+                raise UserError(f"{name}: no setting of the search; there are: {', '.join(accepted)}")
         searching = build.build_search(self.config, **search)
         ids = self._source(lines)
         found: list[list[tuple[str, float]]] = [[] for _ in lines]
@@ -143,25 +184,35 @@ class Loaded:
                 ]
         return found
 
+    @overload
+    def align(self, sources: str, targets: str, credit: str = "predicted") -> Links: ...  # type: ignore[overload-overlap]
+    @overload
     def align(
-        self, sources: Sequence[str], targets: Sequence[str], credit: str = "predicted"
-    ) -> list[list[tuple[int, int]]]:
+        self, sources: Iterable[str], targets: Iterable[str], credit: str = "predicted"
+    ) -> list[Links]: ...
+    def align(
+        self, sources: str | Iterable[str], targets: str | Iterable[str], credit: str = "predicted"
+    ) -> Links | list[Links]:
         """Word links `(i, j)` from 0 between given translations, by forced decoding and arg-max.
 
         Args:
-            sources: source lines.
-            targets: as many target lines.
+            sources: a source sentence, which gives its links; or a list, which gives a list of such.
+            targets: its translation; or a list of as many.
             credit: which token a row of weights belongs to, a key of `metrics.CREDITS`.
 
         Raises:
-            UserError: the numbers of lines differ, or the model has no attention.
+            UserError: neither two strings nor two lists of strings, the numbers of lines differ, no such
+                credit, or the model has no attention.
         """
         self._needs_attention()
-        if len(sources) != len(targets):
-            raise UserError(
-                f"{len(sources)} source lines and {len(targets)} target lines: the counts must be equal"
-            )
-        found: list[list[tuple[int, int]]] = [[] for _ in sources]
+        if credit not in metrics.CREDITS:
+            raise UserError(f"credit={credit!r}: there are: {', '.join(metrics.CREDITS)}")
+        given, wanted, one = _pairs(sources, targets)
+        found = self._links(given, wanted, credit)
+        return found[0] if one else found
+
+    def _links(self, sources: list[str], targets: list[str], credit: str) -> list[Links]:
+        found: list[Links] = [[] for _ in sources]
         source_tokenizer, target_tokenizer = self.source_tokenizer, self.target_tokenizer
         for row, weights in self._forced(sources, targets):
             words = source_tokenizer.words_of(sources[row]), target_tokenizer.words_of(targets[row])
@@ -169,22 +220,48 @@ class Loaded:
             found[row] = sorted(links, key=lambda link: (link[1], link[0]))
         return found
 
-    def attend(self, source: str, target: str | None = None) -> tuple[list[str], list[str], np.ndarray]:
-        """The attention of one sentence pair; without a target that of the model's own translation.
+    @overload
+    def attend(self, source: str, target: str | None = None) -> Attended: ...  # type: ignore[overload-overlap]
+    @overload
+    def attend(self, source: Iterable[str], target: Iterable[str] | None = None) -> list[Attended]: ...
+    def attend(
+        self, source: str | Iterable[str], target: str | Iterable[str] | None = None
+    ) -> Attended | list[Attended]:
+        """The attention of a sentence pair; without a target that of the model's own translation.
+
+        Args:
+            source: a source sentence; or a list, which gives a list of results.
+            target: its translation; or a list of as many.
 
         Returns:
-            S source pieces, the target pieces with the end mark behind them, and weights [T+1, S].
+            S source pieces, the target pieces with the end mark behind them, and weights [T+1, S]; or a list
+            of such.
 
         Raises:
-            UserError: the model has no attention.
+            UserError: neither strings nor lists of strings, the numbers of lines differ, or the model has no
+                attention.
         """
         self._needs_attention()
+        sources, one = _sentences(source, "source")
         if target is None:
-            target = self.translate([source])[0]
-        ((_, weights),) = self._forced([source], [target])
-        (source_ids,), (target_ids,) = self._source([source]), self.target_tokenizer.encode([target])
-        ends = [*target_ids, self.target_tokenizer.end]
-        return self.source_tokenizer.pieces(source_ids), self.target_tokenizer.pieces(ends), weights
+            target = self.translate(sources[0] if one else sources)
+        sources, targets, one = _pairs(sources[0] if one else sources, target)
+        found = self._attended(sources, targets)
+        return found[0] if one else found
+
+    def _attended(self, sources: list[str], targets: list[str]) -> list[Attended]:
+        weights = dict(self._forced(sources, targets))
+        ids = zip(self._source(sources), self.target_tokenizer.encode(targets), strict=True)
+        pieces_of = self.source_tokenizer.pieces, self.target_tokenizer.pieces
+        return [
+            (pieces_of[0](s), pieces_of[1]([*t, self.target_tokenizer.end]), weights[row])
+            for row, (s, t) in enumerate(ids)
+        ]
+
+    def unknown(self, lines: Sequence[str]) -> tuple[int, int]:
+        """How many source pieces of the lines are unknown to the model, and how many there are."""
+        rows = self.source_tokenizer.encode(list(lines))
+        return sum(row.count(self.source_tokenizer.unk) for row in rows), sum(map(len, rows))
 
     def _text(self, line: str, hypothesis: Hypothesis, replace_unknown: bool) -> str:
         return detokenised(
@@ -229,3 +306,32 @@ class Loaded:
     def _needs_attention(self) -> None:
         if self.model.decoder.attention is None:
             raise UserError(f"{self.folder}: this model has no attention, so it has no alignment to show")
+
+
+def _sentences(given: Any, name: str) -> tuple[list[str], bool]:
+    """A list of strings, and whether it was one string that stood alone.
+
+    Raises:
+        UserError: anything else; a string is a sequence of strings too, and would give letters.
+    """
+    if isinstance(given, str):
+        return [given], True
+    kind = type(given).__name__
+    if isinstance(given, Iterable) and not isinstance(given, bytes | dict):
+        lines = list(given)
+        wrong = [type(line).__name__ for line in lines if not isinstance(line, str)]
+        if not wrong:
+            return lines, False
+        kind = f"{kind} with {wrong[0]}"
+    raise UserError(f"{name}: give a sentence as a string, or a list of strings; this is {kind}")
+
+
+def _pairs(sources: Any, targets: Any) -> tuple[list[str], list[str], bool]:
+    """Two lists of one length, and whether they were two strings that stood alone."""
+    (given, one), (wanted, other) = _sentences(sources, "source"), _sentences(targets, "target")
+    if one != other:
+        kinds = "a string and the target a list" if one else "a list and the target a string"
+        raise UserError(f"the source is {kinds}: give two strings, or two lists of strings")
+    if len(given) != len(wanted):
+        raise UserError(f"{len(given)} source lines and {len(wanted)} target lines: the counts must be equal")
+    return given, wanted, one

@@ -53,6 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _translate(options: argparse.Namespace) -> int:
     from attnlab.loading import load
 
+    for name, value in (("--beam", options.beam), ("--n-best", options.n_best)):
+        if value is not None and value < 1:
+            raise UserError(f"{name} is {value}: give at least 1")
     # Before the slow part: a wrong file name is told at once.
     try:
         stream: IO[bytes] = options.file.open("rb") if options.file is not None else sys.stdin.buffer
@@ -68,9 +71,15 @@ def _translate(options: argparse.Namespace) -> int:
         search["replace_unknown"] = True
     with stream if options.file is not None else nullcontext():
         run = load(options.run, options.device)
+        beam = run.config["search"]["beam_size"] if options.beam is None else options.beam
+        if options.n_best is not None and options.n_best > beam:
+            raise UserError(
+                f"--n-best is {options.n_best}, but the beam is {beam}: "
+                f"give --beam {options.n_best} or fewer n-best"
+            )
         output = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=True)
         try:
-            first = 0
+            first = unknown = pieces = 0
             for lines in _chunks(read(stream, name), 1 if stream.isatty() else CHUNK):
                 for number, best in enumerate(run.n_best(lines, **search), start=first):
                     if options.n_best is None:
@@ -79,8 +88,17 @@ def _translate(options: argparse.Namespace) -> int:
                         for text, score in best:
                             print(f"{number} ||| {text} ||| {score:.6f}", file=output)
                 first += len(lines)
+                counts = run.unknown(lines)
+                unknown, pieces = unknown + counts[0], pieces + counts[1]
         finally:
             output.detach()
+    limit = run.config["data"].get("unknown_limit", 1)
+    if pieces and unknown / pieces > limit:
+        print(
+            f"attnlab: warning: {name}: {unknown / pieces:.0%} of the pieces are unknown; is the text "
+            f"tokenised or encoded unlike the training text? (data.unknown_limit={limit:g})",
+            file=sys.stderr,
+        )
     return 0
 
 

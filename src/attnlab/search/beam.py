@@ -54,8 +54,13 @@ class Search:
     ) -> None:
         if beam_size < 1:
             raise UserError(f"search.beam_size is {beam_size}: give at least 1")
-        if not 1 <= n_best <= beam_size:
-            raise UserError(f"search.n_best is {n_best}: give 1 to search.beam_size, which is {beam_size}")
+        if n_best < 1:
+            raise UserError(f"search.n_best is {n_best}: give at least 1")
+        if n_best > beam_size:
+            raise UserError(
+                f"search.n_best is {n_best}, but search.beam_size is {beam_size}: "
+                f"give search.beam_size={n_best}, or a smaller search.n_best"
+            )
         if not 0 <= min_length < max_length:
             raise UserError(
                 f"search.min_length is {min_length} and search.max_length {max_length}: "
