@@ -71,6 +71,44 @@ def test_a_training_set_of_which_nothing_is_left_tells_why_in_words(module):
         data.prepare_data()
 
 
+@pytest.mark.parametrize("recipe", [Words(), BPE(size=50), Unigram(size=50)])
+@pytest.mark.parametrize(
+    ("pairs", "told"),
+    [
+        ([("", "x"), (" ", "y")], "(2 blank); give text with words on both sides of a pair"),
+        ([("a b c", "x")], "(1 too long); raise data.max_train_length"),
+        (
+            [("", "x"), ("a b c", "x")],
+            "(1 blank, 1 too long); give text with words on both sides of a pair or raise data.max_train_length",
+        ),
+    ],
+)
+def test_the_remedy_follows_the_reasons(module, recipe, pairs, told):
+    with pytest.raises(UserError) as raised:
+        module(pairs, recipe=recipe, max_train_length=2).prepare_data()
+    assert str(raised.value).endswith(told)
+
+
+def test_fewer_pieces_than_asked_for_are_told_once_with_both_numbers(module, tmp_path, caplog):
+    data = module([("ab ab", "cd cd")] * 3, recipe=BPE(size=8000))
+    with caplog.at_level(logging.WARNING, "attnlab.data"):
+        data.setup("fit")
+        data.setup("test")
+    made = data.source_tokenizer.size
+    assert made < 30
+    notices = [r.getMessage() for r in caplog.records if "asked for" in r.getMessage()]
+    assert notices == [
+        f"tokenizer.size=8000 was asked for, but the training text gives {made} pieces; "
+        "use these, or give more text"
+    ]
+    caplog.clear()
+    data.save(tmp_path / "tokenizer")
+    TranslationData(data.corpus, data.recipe, tokenizers=tmp_path / "tokenizer").setup("test")  # not learnt
+    module([("ab ab", "cd cd")] * 3, recipe=BPE(size=made)).setup("fit")
+    module([("ab ab", "cd cd")] * 3, recipe=Words(size=8000)).setup("fit")  # a limit, no more
+    assert "asked for" not in caplog.text
+
+
 def test_a_batch_holds_the_text_of_its_rows(module):
     data = module(PAIRS * 5, PAIRS, PAIRS)
     for split, loader in (("train", data.train_dataloader()), ("test", data.test_dataloader()[0])):

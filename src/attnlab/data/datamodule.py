@@ -18,7 +18,7 @@ from attnlab.data.cache import once
 from attnlab.data.corpus import Corpus, content_hash
 from attnlab.data.encoded import Encoded, encode, kept_rows, overlap
 from attnlab.data.recipes import Recipe
-from attnlab.data.summary import lines, reasons, warnings
+from attnlab.data.summary import lines, reasons, remedy, shortfall, warnings
 from attnlab.data.tokenizer import Tokenizer
 from attnlab.errors import UserError
 
@@ -74,6 +74,8 @@ class TranslationData(pl.LightningDataModule):
             for line in lines(facts):
                 log.info(line)
             for line in warnings(facts, self.corpus.unknown_limit):
+                log.warning(line)
+            for line in shortfall(facts, self.recipe.asked if self.folder is None else None):
                 log.warning(line)
             if self.folder is None and self.corpus.train in (self.corpus.val, *self.corpus.test):
                 log.warning(
@@ -155,12 +157,7 @@ class TranslationData(pl.LightningDataModule):
                 lambda folder: encode(self.corpus, name, source, target, training).save(folder),
             )
             self._encoded[key] = Encoded.load(folder)
-            if len(self._encoded[key]) == 0:
-                raise UserError(
-                    f"{self.corpus.origin}: every pair of split '{name}' was left out "
-                    f"({reasons(self._encoded[key].stats['dropped'])}); raise data.max_train_length or mend "
-                    "the text"
-                )
+            self._some(self._encoded[key].stats["dropped"], len(self._encoded[key]))
         return self._encoded[key]
 
     def describe(self) -> dict[str, Any]:
@@ -202,6 +199,13 @@ class TranslationData(pl.LightningDataModule):
         )
         return {"train": True, "max_train_length": corpus.max_train_length, **drawn}
 
+    def _some(self, dropped: dict[str, int], kept: int) -> None:
+        if kept == 0:
+            raise UserError(
+                f"{self.corpus.origin}: every pair of split '{self.corpus.train}' was left out "
+                f"({reasons(dropped)}); {remedy(dropped)}"
+            )
+
     def _both(self) -> tuple[Tokenizer, Tokenizer]:
         if self._tokenizers is None:
             if self.folder is not None:
@@ -219,14 +223,15 @@ class TranslationData(pl.LightningDataModule):
     def _learn(self, *sides: str) -> Tokenizer:
         corpus = self.corpus
 
-        def text() -> Iterable[str]:
-            rows = kept_rows(corpus)[0].tolist()
+        def text(rows: list[int]) -> Iterable[str]:
             for side in sides:
                 column = corpus.split(corpus.train)[side][:]
                 yield from (column[row] for row in rows)
 
         def make(folder: Path) -> None:
-            self.recipe.train(text(), lowercase=corpus.lowercase).save(folder / "tokenizer.json")
+            kept, dropped = kept_rows(corpus)
+            self._some(dropped, len(kept))  # before anything is learnt from no text at all
+            self.recipe.train(text(kept.tolist()), lowercase=corpus.lowercase).save(folder / "tokenizer.json")
 
         identity = {
             **self.recipe.identity(),

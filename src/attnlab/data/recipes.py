@@ -53,6 +53,11 @@ class Recipe:
         if getattr(self, "min_frequency", 1) < 1:
             raise UserError("tokenizer.min_frequency must be at least 1")
 
+    @property
+    def asked(self) -> int | None:
+        """How many pieces are to be learnt, where that is a number to reach and not only a limit."""
+        return None
+
     def identity(self) -> dict[str, Any]:
         """Everything but the text that decides what is learnt."""
         return {"recipe": type(self).__qualname__, **asdict(self), "tokenizers": tokenizers.__version__}
@@ -137,6 +142,11 @@ class _Subwords(Recipe):
             raise UserError(
                 f"tokenizer.size={size}: subwords need a size of at most {LARGEST:,}, such as 8000"
             )
+
+    @property
+    def asked(self) -> int | None:
+        """The size: pieces are made until there are so many."""
+        return self.size
 
     def _pieces(self, model: Any, lowercase: bool) -> tokenizers.Tokenizer:
         inner = tokenizers.Tokenizer(model)

@@ -53,5 +53,31 @@ def warnings(facts: dict[str, Any], limit: float) -> Iterator[str]:
                 )
 
 
+def shortfall(facts: Mapping[str, Any], asked: int | None) -> Iterator[str]:
+    """One line where the text gave fewer pieces than were asked for.
+
+    Args:
+        facts: what `TranslationData.describe` returns.
+        asked: `Recipe.asked`.
+    """
+    sizes = {side: made["size"] for side, made in facts["tokenizers"].items()}
+    if asked is not None and min(sizes.values()) < asked:
+        number = " / ".join(f"{size:,}" for size in dict.fromkeys(sizes.values()))
+        yield (
+            f"tokenizer.size={asked} was asked for, but the training text gives {number} pieces; "
+            "use these, or give more text"
+        )
+
+
+def remedy(dropped: Mapping[str, int]) -> str:
+    """What to do where no training pair is left, by the reasons why they were left out."""
+    steps = []
+    if dropped.get("blank"):
+        steps.append("give text with words on both sides of a pair")
+    if dropped.get("too_long"):
+        steps.append("raise data.max_train_length")
+    return " or ".join(steps)
+
+
 def _sides(values: dict[str, float], form: str) -> str:
     return " / ".join(form.format(values[side]) for side in ("source", "target"))
