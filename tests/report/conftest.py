@@ -41,6 +41,7 @@ def make(
     cell_id=None,
     error=None,
     ended="2026-01-01T00:00:00+00:00",
+    overrides=(),
     **config,
 ):
     cell = {"encoder": encoder, "scorer": scorer, "decoder": decoder, "window": window}
@@ -49,7 +50,7 @@ def make(
         "factors": {"asks": "current"},
         "cell_id": cell_id or "-".join(str(option or "none") for option in cell.values()),
         "seed": seed,
-        "overrides": [],
+        "overrides": list(overrides),
         "command": "attnlab train",
         "config": {"seed": seed, "optim": {"lr": 0.001, **(settings or {})}, **config},
         "ended": ended,
@@ -83,7 +84,7 @@ def make(
         **fields,
         data={
             "languages": {"source": languages[0], "target": languages[1]},
-            "licence": "CC0", "source": "files", "revision": None,
+            "licence": "CC0", "source": "files in corpus", "revision": None,
             "fingerprints": {test_set: fingerprint}, "splits": {}, "overlap": {},
         },
         parameters={"total": 12_345_678, "attention": 262_144},
@@ -108,3 +109,17 @@ def save(tmp_path):
         return top
 
     return _save
+
+
+@pytest.fixture
+def grid(make):
+    records = [
+        make(scorer=scorer, decoder=decoder, seed=seed, bleu=bleu + seed)
+        for bleu, scorer in enumerate(("dot", "general", "additive"), 30)
+        for decoder in ("input_feeding", "post_combine")
+        for seed in (1, 2)
+    ]
+    return [
+        *records,
+        make(scorer=None, window=None, decoder="fixed_vector", scores=(30.0, 25.0, 20.0, 12.0, 5.0)),
+    ]
