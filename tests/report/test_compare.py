@@ -42,20 +42,33 @@ def test_failed_seeds_are_named_and_do_not_count_and_missing_ones_are_visible(ma
     assert bleu(dot)[::2] == (31.0, 2)
     assert (dot.failed, dot.missing) == (["2"], [])
     assert (general.failed, general.missing) == ([], ["2", "3"])
-    assert any("seed 2: RuntimeError: out of memory" in note and "\n" not in note for note in report.notes)
+    assert any("seed 2: RuntimeError: out of memory" in line and "\n" not in line for line in report.unscored)
 
 
-def test_a_cell_that_only_failed_is_a_row_without_scores(make):
-    rows = together(make(), make(scorer="general", error=ValueError("x"))).comparisons[0].rows
-    assert [(row.cell["scorer"], row.failed, bleu(row).mean) for row in rows] == [
-        ("dot", [], 30.0),
-        ("general", ["1"], None),
-    ]
+def test_a_cell_that_gave_no_score_is_a_row_of_no_table_and_is_told_once(make):
+    report = together(
+        make(), make(test_set="coco"), make(scorer="general", cell_id="g", error=ValueError("x"))
+    )
+    assert [[row.cell["scorer"] for row in one.rows] for one in report.comparisons] == [["dot"], ["dot"]]
+    assert report.unscored == ["failed: g seed 1: ValueError: x"]
+    assert not any("ValueError" in note for note in report.notes)
+
+
+def test_a_stopped_run_is_interrupted_as_the_status_says(make):
+    stop = {"type": "Stopped", "message": "stopped by a signal before the end"}
+    report = together(make(seed=1), make(seed=2, cell_id=None, error=stop))
+    (row,) = report.comparisons[0].rows
+    assert (row.failed, row.interrupted, row.missing) == ([], ["2"], [])
+    assert report.unscored == [f"interrupted: {row.cell_id} seed 2: stopped by a signal before the end"]
+    with pytest.raises(UserError, match="no finished run: 1 run interrupted"):
+        together(make(error=stop))
 
 
 def test_a_seed_that_failed_once_and_then_succeeded_counts_as_done(make):
-    row = together(make(seed=1, error=ValueError("x")), make(seed=1)).comparisons[0].rows[0]
+    report = together(make(seed=1, error=ValueError("x")), make(seed=1))
+    row = report.comparisons[0].rows[0]
     assert row.failed == [] and bleu(row).n == 1
+    assert report.unscored == []
 
 
 def test_a_seed_is_counted_once_the_record_that_ended_last(make):
@@ -113,40 +126,6 @@ def test_the_baseline_comes_first_then_by_axis(make):
         ]
 
 
-def test_settings_outside_the_axes_are_named_in_every_row(make):
-    rows = together(
-        make(scorer="a", settings={"lr": 0.001}), make(scorer="b", settings={"lr": 0.002}), make(scorer="c")
-    ).comparisons[0].rows  # fmt: skip
-    assert [row.settings for row in rows] == ["optim.lr=0.001", "optim.lr=0.002", "optim.lr=0.001"]
-
-
-def test_an_axis_own_settings_are_named_only_among_cells_of_one_name(make):
-    one = [make(scorer="a", cell_id=f"a{k}") for k in (1, 2)]
-    for record, units in zip(one, (64, 128), strict=True):
-        record["config"]["scorer"] = {"units": units}
-    other = make(scorer="b")
-    other["config"]["scorer"] = {"units": 1}
-    rows = together(*one, other).comparisons[0].rows
-    assert [row.settings for row in rows] == ["scorer.units=64", "scorer.units=128", ""]
-
-
-def test_seeds_and_places_are_no_difference(make):
-    records = [
-        make(scorer=name, seed=k, out=f"o{k}", data={"dir": f"/x{k}/corpus"}) for k, name in enumerate("ab")
-    ]
-    assert [row.settings for row in together(*records).comparisons[0].rows] == ["", ""]
-
-
-def test_options_without_effect_are_no_difference(make):
-    records = [make(scorer=None, window=None, cell_id=str(k), settings={"lr": k}) for k in (1, 2)]
-    for units, record in enumerate(records):
-        record["config"] |= {
-            "scorer": {"units": units},
-            "about": {"unused": {"decoder": ["scorer", "window"]}},
-        }
-    assert [row.settings for row in together(*records).comparisons[0].rows] == ["optim.lr=1", "optim.lr=2"]
-
-
 def test_evaluations_add_test_sets_but_never_a_second_score_of_one(make, save):
     top = save(make())
     folder = next(top.rglob("result.json")).parent
@@ -175,9 +154,9 @@ def test_broken_and_missing_records_are_notes(make, save):
     for name, file in [("seed8", "result.json"), ("seed9", "config.yaml")]:
         (top / "x" / name).mkdir(parents=True)
         (top / "x" / name / file).touch()
-    notes = load([top]).notes
-    assert any("seed8/result.json: no valid JSON" in note for note in notes)
-    assert any("seed9: no record" in note for note in notes)
+    report = load([top])
+    assert any("seed8/result.json: no valid JSON" in note for note in report.notes)
+    assert report.unscored == [f"interrupted: {top / 'x' / 'seed9'}: no record"]
 
 
 def test_records_without_any_test_set_say_so(make):

@@ -24,20 +24,6 @@ def read(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
-@pytest.fixture
-def grid(make):
-    records = [
-        make(scorer=scorer, decoder=decoder, seed=seed, bleu=bleu + seed)
-        for bleu, scorer in enumerate(("dot", "general", "additive"), 30)
-        for decoder in ("input_feeding", "post_combine")
-        for seed in (1, 2)
-    ]
-    return [
-        *records,
-        make(scorer=None, window=None, decoder="fixed_vector", scores=(30.0, 25.0, 20.0, 12.0, 5.0)),
-    ]
-
-
 def test_verb_writes_every_file_with_the_same_bytes_each_time(grid, save, tmp_path, capsys):
     top = save(*grid)
     for out in ("a", "b"):
@@ -57,54 +43,6 @@ def test_table_csv_holds_all_digits_and_provenance(grid):
     assert "tok:13a" in row["bleu_signature"] and row["fingerprint"] == "f00d"
     assert float(row["bleu_<=10"]) == 34.0 and float(row["bleu_>40"]) == 26.0
     assert rows[0]["scorer"] == "none" and rows[0]["bleu_sd"] == "" and rows[0]["missing_seeds"] == "2"
-
-
-def test_figure_csv_has_every_point_with_its_n(make):
-    lines = read(
-        figure.curve_csv(one(make(scores=(34.0, None, 30.0, 28.0, 26.0), counts=[120, 0, 90, 40, 12])))
-    )
-    assert [(line["centre"], line["n"], line["bleu"], line["mark"]) for line in lines] == [
-        ("5.0", "120", "34.0", ""),
-        ("15.0", "0", "", "empty"),
-        ("25.0", "90", "30.0", ""),
-        ("35.0", "40", "28.0", ""),
-        ("45.0", "12", "26.0", "few"),
-    ]
-    assert (lines[0]["ci_low"], lines[0]["ci_high"]) == ("33.0", "35.0")
-
-
-def test_a_bucket_without_score_is_a_gap_in_the_line(make, monkeypatch, tmp_path):
-    from matplotlib.axes import Axes
-
-    drawn = []
-    plot = Axes.plot
-    monkeypatch.setattr(
-        Axes, "plot", lambda self, x, y, **look: (drawn.append((x, y)), plot(self, x, y, **look))[1]
-    )
-    comparison = one(make(scores=(34.0, None, 30.0, 28.0, 26.0), counts=[120, 0, 90, 40, 12]))
-    figure.draw(comparison, [tmp_path / "x.svg"])
-    ((places, values),) = drawn
-    assert places == [5, 15, 25, 35, 45]
-    assert values[1] != values[1] and values[2] == 30.0
-    assert "-" in table.to_markdown(comparison).splitlines()[-4].split("|")[9]
-
-
-def test_cells_look_different_and_the_baseline_unlike_all(grid):
-    rows = one(*grid).rows
-    looks = figure.styles(rows, one(*grid).varying)
-    assert len({str(look) for look in looks}) == len(rows)
-    assert [look["color"] == "black" for look in looks] == [not row.attends for row in rows]
-    by_scorer = {row.cell["scorer"]: look["color"] for row, look in zip(rows, looks, strict=True)}
-    for row, look in zip(rows, looks, strict=True):
-        assert look["color"] == by_scorer[row.cell["scorer"]]
-
-
-def test_many_cells_of_any_kind_can_be_drawn_apart(make):
-    cells = [
-        make(scorer=f"s{k % 9}", decoder=f"d{k % 2}", cell_id=f"c{k}", settings={"lr": k}) for k in range(18)
-    ]
-    looks = figure.styles(one(*cells).rows, ["scorer", "decoder"])
-    assert len({str(look) for look in looks}) == 18
 
 
 def test_names_from_a_configuration_break_neither_markdown_nor_figure(make, tmp_path):
@@ -162,7 +100,10 @@ def test_scores_that_no_record_has_make_no_column(make):
     title = next(line for line in table.to_markdown(one(record)).splitlines() if line.startswith("|"))
     assert "BLEU" in title and "chrF" not in title and "TER" not in title and "AER" not in title
     record["test"]["flickr"]["alignment"] = {credit: {"aer": 0.25} for credit in ("predicted", "input")}
-    assert "| AER predicted | AER input |" in table.to_markdown(one(record))
+    text = table.to_markdown(one(record))
+    assert "| AER predicted |" in text and "| AER input |" not in text
+    assert "\n- AER predicted: " in text and "of them attention: parameters of" in text
+    assert read(table.to_csv(one(record)))[0]["aer_input"] == "0.25"
 
 
 def test_tables_that_cannot_be_compared_are_separate_files(make, save, tmp_path, capsys):
@@ -174,6 +115,42 @@ def test_tables_that_cannot_be_compared_are_separate_files(make, save, tmp_path,
     assert sorted(tables) == ["table.csv", "table_case-mixed-tok-13a.csv"]
     assert all(len({row["bleu_signature"] for row in rows}) == 1 for rows in tables.values())
     assert "kept apart because the BLEU signature differs" in capsys.readouterr().out
+
+
+def test_each_of_several_tables_says_what_it_is_and_where_it_is_written(make, save, tmp_path, capsys):
+    top = save(
+        make(), make(scorer="b"), make(scorer="b", fingerprint="beef0123456789", cell_id="x"),
+        make(scorer="c", cell_id="never", error=ValueError("no luck")),
+    )  # fmt: skip
+    assert main([str(top), "--out", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "flickr, de-en: 462 sentences (files in corpus; fingerprint f00d)\n" in printed
+    assert "flickr, de-en: 462 sentences (files in corpus; fingerprint beef0123)\n" in printed
+    assert "files: table_beef0123.{csv,md}, bleu_by_length_beef0123.{csv,svg,png}\n" in printed
+    main_table, other = (tmp_path / name for name in ("table.md", "table_beef0123.md"))
+    assert "files: table.{csv,md}" in main_table.read_text() and "files: table_beef" in other.read_text()
+    for text, times in [(printed, 1), (main_table.read_text(), 1), (other.read_text(), 0)]:
+        assert text.count("failed: never seed 1: ValueError: no luck") == times
+        assert text.count("never") == times
+
+
+def test_a_single_table_needs_no_list_of_files(make):
+    assert "files: " not in table.to_markdown(one(make()))
+
+
+def test_files_of_an_earlier_report_are_named_and_kept(make, save, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main([str(save(make(), make(scorer="b", test_set="coco"))), "--out", str(out)]) == 0
+    assert "an earlier one" not in capsys.readouterr().out
+    (out / "notes.md").touch()
+    before = sorted(path.name for path in out.iterdir())
+    assert main([str(save(make(), under="fewer")), "--out", str(out)]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "an earlier one" in line]
+    old = sorted(f"{name}_flickr.{end}" for name, end in [
+        ("table", "csv"), ("table", "md"), *(("bleu_by_length", end) for end in ("csv", "svg", "png"))
+    ])  # fmt: skip
+    assert line.endswith(f": {', '.join(old)}") and "notes.md" not in line
+    assert sorted(path.name for path in out.iterdir()) == before
 
 
 @pytest.mark.parametrize("name", ["nowhere", "empty"])

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from attnlab.ending import told
 from attnlab.report import load, table, write
+from attnlab.report.write import stale
 
 
 class _Console(Console):
@@ -49,9 +50,12 @@ def _report(options: argparse.Namespace) -> int:
         if number:
             console.print()
         table.to_console(comparison, console)
-    if report.notes or written:
-        console.print()
-    for line in [*report.notes, *(f"written: {path}" for path in written)]:
+    console.print()
+    for line in [*report.notes, *report.unscored, *(f"written: {path}" for path in written)]:
+        console.print(Text(line), soft_wrap=True)
+    old = stale(options.out, written)
+    if old:
+        line = f"{options.out}: not of this report, from an earlier one: {', '.join(old)}"
         console.print(Text(line), soft_wrap=True)
     return 0
 

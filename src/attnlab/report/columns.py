@@ -42,10 +42,11 @@ SCORES: list[tuple[str, str, Pick, Callable[[float], str]]] = [
     ("AER predicted", "aer_predicted", _path("alignment", "predicted", "aer"), "{:.3f}".format),
     ("AER input", "aer_input", _path("alignment", "input", "aer"), "{:.3f}".format),
 ]
+CSV_ONLY = frozenset({"aer_input"})  # seldom wanted, and the table is wide
 COSTS: list[tuple[str, str, Pick, Callable[[float], str]]] = [
     ("parameters", "parameters", _path("total", within="parameters"), lambda value: short(value)),
     (
-        "attention's",
+        "of them attention",
         "parameters_attention",
         _path("attention", within="parameters"),
         lambda value: short(value),
@@ -59,6 +60,8 @@ COSTS: list[tuple[str, str, Pick, Callable[[float], str]]] = [
     ),
 ]
 BLEU = _path("bleu", "score")
+_ATTENTION = _path("attention", within="parameters")
+_AER = _path("alignment", "predicted", "aer")
 
 
 def short(value: float) -> str:
@@ -89,21 +92,35 @@ def columns(comparison: Comparison) -> tuple[list[Column], list[list[Column]]]:
 
 
 def heading(comparison: Comparison) -> list[str]:
-    """What holds for every row: test set, languages, size, signature, the axes that do not vary."""
-    run = next(run for row in comparison.rows for run in row.runs)
-    lines = [f"{comparison.label}: {run.test['n']} sentences", f"BLEU {comparison.signature}"]
+    """What holds for every row: test set and its origin, languages, size, signature, constant axes, files."""
+    run = comparison.rows[0].runs[0]
+    about = [comparison.origin] if comparison.origin else []
+    about += [f"fingerprint {comparison.content}"] if comparison.content else []
+    lines = [f"{comparison.label}: {run.test['n']} sentences" + (f" ({'; '.join(about)})" if about else "")]
+    lines.append(f"BLEU {comparison.signature}")
     if comparison.constant and len(comparison.rows) > 1:
         lines.append(
             "all rows: " + ", ".join(f"{axis} {option}" for axis, option in comparison.constant.items())
         )
+    if comparison.several:
+        table, figure = comparison.file("table"), comparison.file("bleu_by_length")
+        lines.append(f"files: {table}.{{csv,md}}, {figure}.{{csv,svg,png}}")
     return lines
 
 
 def legend(comparison: Comparison) -> list[str]:
-    """What the marks in the table mean, where they are used."""
+    """What the columns and marks of the table mean, where they are used."""
     lines = ["length columns: BLEU by white-space words of the source, n sentences in each"]
     if any(spread.n > 1 for row in comparison.rows for spread in [row.spread(BLEU)]):
         lines.append("mean ± sample standard deviation over the seeds")
+    if any(row.spread(_AER).n for row in comparison.rows):
+        lines.append(
+            "AER predicted: alignment error rate (0 to 1, lower is better) of the attention weights against "
+            "the gold links, the weights of a step credited to the token that it emits; "
+            f"AER input ({comparison.file('table')}.csv): to the token that it reads"
+        )
+    if any(row.spread(_ATTENTION).n for row in comparison.rows):
+        lines.append("of them attention: parameters of the scorer and the window")
     marks = {bucket["mark"] for row in comparison.rows for bucket, _ in row.buckets("by_source_length")}
     if "few" in marks:
         lines.append("* few sentences in the bucket: the score is not to be relied on")
@@ -116,7 +133,9 @@ def _present(
     rows: Sequence[Row], wanted: Sequence[tuple[str, str, Pick, Callable[[float], str]]]
 ) -> list[Column]:
     table = []
-    for title, _, pick, write in wanted:
+    for title, name, pick, write in wanted:
+        if name in CSV_ONLY:
+            continue
         means = [row.spread(pick).mean for row in rows]
         if any(mean is not None for mean in means):
             table.append(Column(title, ["-" if mean is None else write(mean) for mean in means]))
@@ -157,7 +176,8 @@ def _bleu(row: Row) -> str:
 
 
 def _seeds(row: Row) -> str:
-    parts = [" ".join(run.seed for run in row.runs)] if row.runs else []
+    parts = [" ".join(run.seed for run in row.runs)]
     parts += [f"failed {' '.join(row.failed)}"] if row.failed else []
+    parts += [f"interrupted {' '.join(row.interrupted)}"] if row.interrupted else []
     parts += [f"missing {' '.join(row.missing)}"] if row.missing else []
     return "; ".join(parts)

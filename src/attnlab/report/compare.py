@@ -14,6 +14,7 @@ from attnlab.errors import UserError
 from attnlab.report.rows import Comparison, Report, Row, Run, seed_label
 from attnlab.report.settings import differences
 from attnlab.results import Record
+from attnlab.sweep import state
 from attnlab.sweep.identity import AXES
 
 
@@ -34,8 +35,8 @@ def load(folders: Iterable[Path], test_sets: Sequence[str] = ()) -> Report:
         )
     report = compare(found.records, test_sets)
     notes = [f"left out: {problem}" for problem in found.problems] + report.notes
-    notes += [f"{folder}: no record: running, or ended by force" for folder in found.unfinished]
-    return Report(report.comparisons, notes)
+    unscored = report.unscored + [f"{state.of(folder)}: {folder}: no record" for folder in found.unfinished]
+    return Report(report.comparisons, notes, unscored)
 
 
 def compare(records: Sequence[tuple[Path, Record]], test_sets: Sequence[str] = ()) -> Report:
@@ -45,16 +46,19 @@ def compare(records: Sequence[tuple[Path, Record]], test_sets: Sequence[str] = (
         UserError: no finished run, or none with one of `test_sets`.
     """
     done = [(folder, record) for folder, record in records if record["status"] == results.DONE]
-    failed = [record for _, record in records if record["status"] == results.FAILED]
+    ended = [(folder, record) for folder, record in records if record["status"] == results.FAILED]
     if not done:
-        raise UserError(f"no finished run: {_count(len(failed), 'run')} failed ({_failure(failed[0])})")
+        first = ended[0]
+        kind = _state(*first)
+        number = sum(_state(*one) == kind for one in ended)
+        raise UserError(f"no finished run: {_count(number, 'run')} {kind} ({_failure(first[1])})")
     groups: dict[tuple[str, str, str, str], list[Run]] = {}
     notes: list[str] = []
     for folder, record in done:
         for name, test, data in _tests(folder, record, notes):
             if not test_sets or name in test_sets:
                 key = (_languages(data), name, _fingerprint(data, name), test["bleu"]["signature"])
-                groups.setdefault(key, []).append(Run(folder, record, test))
+                groups.setdefault(key, []).append(Run(folder, record, test, data))
     if not groups:
         known = ", ".join(sorted({name for _, record in done for name in record["test"]})) or "none"
         if not test_sets:
@@ -62,17 +66,22 @@ def compare(records: Sequence[tuple[Path, Record]], test_sets: Sequence[str] = (
         raise UserError(f"no record has test set {', '.join(test_sets)}; there are: {known}")
     comparisons = [Comparison(*key, _rows(runs, notes)) for key, runs in groups.items()]
     for comparison in comparisons:
-        _add_failed(comparison, failed)
+        _add_failed(comparison, [record for _, record in ended])
         _add_missing(comparison)
         differences(comparison.rows)
         comparison.rows.sort(key=_order)
     comparisons.sort(key=_main_first)
     notes += _name_comparisons(comparisons)
-    notes += [f"failed: {_failure(record)}" for record in failed]
+    finished = {(str(record["cell_id"]), seed_label(record)) for _, record in done}
+    unscored = [
+        f"{_state(folder, record)}: {_failure(record)}"
+        for folder, record in ended
+        if (str(record["cell_id"]), seed_label(record)) not in finished
+    ]
     commits = {json.dumps(record["code"], sort_keys=True) for _, record in done}
     if len(commits) > 1:
         notes.append(f"the records come from {len(commits)} states of the code (code.commit, code.dirty)")
-    return Report(comparisons, list(dict.fromkeys(notes)))
+    return Report(comparisons, list(dict.fromkeys(notes)), list(dict.fromkeys(unscored)))
 
 
 def natural(text: str) -> list[tuple[int, str]]:
@@ -114,36 +123,30 @@ def _rows(runs: Sequence[Run], notes: list[str]) -> list[Row]:
             run = kept
         seeds[run.seed] = run
     rows = []
-    for seeds in cells.values():
+    for cell_id, seeds in cells.items():
         ordered = [seeds[label] for label in sorted(seeds, key=natural)]
-        rows.append(_row(ordered[0].record, ordered))
+        first = ordered[0].record
+        cell = {axis: first["cell"][axis] for axis in AXES}
+        rows.append(Row(cell, cell_id, first["config"] or {}, ordered))
     return rows
 
 
-def _row(record: Record, runs: list[Run]) -> Row:
-    cell = {axis: record["cell"][axis] for axis in AXES}
-    return Row(cell, str(record["cell_id"]), record["config"] or {}, runs)
-
-
 def _add_failed(comparison: Comparison, failed: Sequence[Record]) -> None:
+    """Names the seeds that gave no score beside those of their cell that did."""
     rows = {row.cell_id: row for row in comparison.rows}
     for record in failed:
-        data = record.get("data") or {}
-        if data.get("languages") and _languages(data) != comparison.languages:
+        row, seed = rows.get(str(record["cell_id"])), seed_label(record)
+        if row is None or seed in {run.seed for run in row.runs} | set(row.failed) | set(row.interrupted):
             continue
-        cell_id = str(record["cell_id"])
-        if cell_id not in rows:
-            rows[cell_id] = _row(record, [])
-            comparison.rows.append(rows[cell_id])
-        row, seed = rows[cell_id], seed_label(record)
-        if seed not in row.failed and seed not in {run.seed for run in row.runs}:
-            row.failed = sorted([*row.failed, seed], key=natural)
+        seeds = row.interrupted if state.stopped(record) else row.failed
+        seeds.append(seed)
+        seeds.sort(key=natural)
 
 
 def _add_missing(comparison: Comparison) -> None:
-    every = {seed for row in comparison.rows for seed in [*(run.seed for run in row.runs), *row.failed]}
-    for row in comparison.rows:
-        row.missing = sorted(every - {run.seed for run in row.runs} - set(row.failed), key=natural)
+    seeds = [{*(run.seed for run in row.runs), *row.failed, *row.interrupted} for row in comparison.rows]
+    for row, own in zip(comparison.rows, seeds, strict=True):
+        row.missing = sorted(set().union(*seeds) - own, key=natural)
 
 
 def _order(row: Row) -> tuple[Any, ...]:
@@ -165,12 +168,14 @@ def _name_comparisons(comparisons: Sequence[Comparison]) -> list[str]:
     kinds = {
         "test set": lambda one: one.test_set,
         "language pair": lambda one: one.languages,
-        "test set's content": lambda one: one.fingerprint[:8],
+        "test set's content": lambda one: one.content,
         "BLEU signature": lambda one: one.signature,
     }
     differing = [kind for kind, pick in kinds.items() if len({pick(one) for one in comparisons}) > 1]
     shared = set.intersection(*(set(one.signature.split("|")) for one in comparisons))
     used: set[str] = set()
+    for one in comparisons:
+        one.several = True
     for one in comparisons[1:]:
         parts = [kinds[kind](one) for kind in differing if kind != "BLEU signature"]
         parts += [part for part in one.signature.split("|") if part not in shared]
@@ -197,10 +202,19 @@ def _fingerprint(data: Record, name: str) -> str:
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, sort_keys=True)
 
 
+def _state(folder: Path, record: Record) -> str:
+    """`failed`, `interrupted` or (once more) `running`: the words of `attnlab status`."""
+    if state.held(folder):
+        return state.RUNNING
+    return state.INTERRUPTED if state.stopped(record) else results.FAILED
+
+
 def _failure(record: Record) -> str:
+    """The run and why it ended; that of a stopped run tells no type, which is the same for all."""
     error = record["error"]
     told = str(error["message"]).strip().splitlines() or [""]
-    return f"{record['cell_id']} seed {seed_label(record)}: {error['type']}: {told[0]}"
+    kind = "" if state.stopped(record) else f"{error['type']}: "
+    return f"{record['cell_id']} seed {seed_label(record)}: {kind}{told[0]}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -28,6 +28,7 @@ class Run(NamedTuple):
     folder: Path
     record: Record
     test: Record
+    data: Record
 
     @property
     def seed(self) -> str:
@@ -37,13 +38,14 @@ class Run(NamedTuple):
 
 @dataclass(eq=False)
 class Row:
-    """One cell: its finished runs, one a seed, and the seeds that gave no score."""
+    """One cell: its finished runs, one a seed (at least one), and the seeds that gave no score."""
 
     cell: dict[str, str | None]
     cell_id: str
     config: Record
     runs: list[Run]
     failed: list[str] = field(default_factory=list)
+    interrupted: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     settings: str = ""
 
@@ -66,7 +68,7 @@ class Row:
 
     def buckets(self, name: str) -> list[tuple[Record, Spread]]:
         """Each length bucket (of the first seed: they share the test set) and its BLEU over seeds."""
-        first = self.runs[0].test[name] if self.runs else []
+        first = self.runs[0].test[name]
         return [(bucket, self.spread(partial(_bucket, name, k))) for k, bucket in enumerate(first)]
 
 
@@ -80,7 +82,7 @@ class Comparison:
     signature: str
     rows: list[Row]
     slug: str = ""
-    notes: list[str] = field(default_factory=list)
+    several: bool = False
 
     @property
     def varying(self) -> list[str]:
@@ -98,12 +100,27 @@ class Comparison:
         """`test_2016_flickr, de-en`."""
         return ", ".join(part for part in (self.test_set, self.languages) if part)
 
+    @property
+    def origin(self) -> str:
+        """Where the test set comes from: `files in <folder>`, `generated, seed 1`, a collection."""
+        return str(self.rows[0].runs[0].data.get("source") or "")
+
+    @property
+    def content(self) -> str:
+        """The first digits of the fingerprint of the set's text."""
+        return self.fingerprint[:8]
+
+    def file(self, stem: str) -> str:
+        """`table`, or for a comparison beside the main one `table_<what differs>`."""
+        return f"{stem}_{self.slug}" if self.slug else stem
+
 
 class Report(NamedTuple):
-    """The comparisons, the main one first, and what the reader must know about all of them."""
+    """The comparisons, the main one first; what the reader must know about all; runs that gave no score."""
 
     comparisons: list[Comparison]
     notes: list[str]
+    unscored: list[str]
 
 
 def seed_label(record: Record) -> str:

@@ -42,11 +42,12 @@ def to_console(comparison: Comparison, console: Console) -> None:
             for line in _plain(part):
                 console.print(Text(line), soft_wrap=True)
     for line in legend(comparison):
-        console.print(Text(line), soft_wrap=True, style="dim" if console.is_terminal else "")
+        dim = "dim" if console.is_terminal else ""
+        console.print(Text(line), soft_wrap=not console.is_terminal, style=dim)
 
 
-def to_markdown(comparison: Comparison, notes: Sequence[str] = ()) -> str:
-    """The whole table as GitHub Markdown, with its heading, legend and notes."""
+def to_markdown(comparison: Comparison, notes: Sequence[str] = (), unscored: Sequence[str] = ()) -> str:
+    """The whole table as GitHub Markdown, with its heading, legend, notes and the runs without a score."""
     cell, groups = columns(comparison)
     every = [*cell, *chain.from_iterable(groups)]
     lines = [f"{_escape(line)}  " for line in heading(comparison)] + [""]
@@ -55,6 +56,8 @@ def to_markdown(comparison: Comparison, notes: Sequence[str] = ()) -> str:
     for cells in zip(*(column.cells for column in every), strict=True):
         lines.append("| " + " | ".join(map(_escape, cells)) + " |")
     lines += ["", *(f"- {_escape(line)}" for line in [*legend(comparison), *notes]), ""]
+    if unscored:
+        lines += ["Runs without a score:", "", *(f"- {_escape(line)}" for line in unscored), ""]
     return "\n".join(lines)
 
 
@@ -73,6 +76,7 @@ def to_csv(comparison: Comparison) -> str:
             "seeds": " ".join(run.seed for run in row.runs),
             "n_seeds": len(row.runs),
             "failed_seeds": " ".join(row.failed),
+            "interrupted_seeds": " ".join(row.interrupted),
             "missing_seeds": " ".join(row.missing),
         }
         line |= _csv_spread("bleu", row.spread(BLEU))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from attnlab.errors import UserError
 from attnlab.report import figure, table
 from attnlab.report.rows import Report
+
+_OURS = re.compile(r"table(_.+)?\.(csv|md)|bleu_by_length(_.+)?\.(csv|svg|png)")
 
 
 def write(report: Report, out: Path) -> list[Path]:
@@ -20,17 +24,18 @@ def write(report: Report, out: Path) -> list[Path]:
     written = []
     try:
         out.mkdir(parents=True, exist_ok=True)
-        for comparison in report.comparisons:
-            tail = f"_{comparison.slug}" if comparison.slug else ""
+        for number, comparison in enumerate(report.comparisons):
+            stem, curve = comparison.file("table"), comparison.file("bleu_by_length")
+            unscored = [] if number else report.unscored  # told once
             texts = {
-                f"table{tail}.csv": table.to_csv(comparison),
-                f"table{tail}.md": table.to_markdown(comparison, report.notes),
-                f"bleu_by_length{tail}.csv": figure.curve_csv(comparison),
+                f"{stem}.csv": table.to_csv(comparison),
+                f"{stem}.md": table.to_markdown(comparison, report.notes, unscored),
+                f"{curve}.csv": figure.curve_csv(comparison),
             }
             for name, text in texts.items():
                 (out / name).write_text(text, encoding="utf-8", newline="\n")
                 written.append(out / name)
-            pictures = [out / f"bleu_by_length{tail}.{kind}" for kind in ("svg", "png")]
+            pictures = [out / f"{curve}.{kind}" for kind in ("svg", "png")]
             figure.draw(comparison, pictures)
             written += pictures
     except OSError as error:
@@ -38,3 +43,12 @@ def write(report: Report, out: Path) -> list[Path]:
             f"{out}: cannot be written ({error.strerror}); give another folder to --out"
         ) from error
     return written
+
+
+def stale(out: Path, written: Sequence[Path]) -> list[str]:
+    """Names of files in the folder that look like those of a report and are not of this one.
+
+    They are left where they are: a report never deletes.
+    """
+    new = {path.name for path in written}
+    return sorted(path.name for path in out.iterdir() if _OURS.fullmatch(path.name) and path.name not in new)
