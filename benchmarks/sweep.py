@@ -158,7 +158,7 @@ def main() -> None:
                 skipped.append(name)
     packages = ["torch", "pytorch-lightning", "hydra-core", "hydra-joblib-launcher"]
     versions = [f"{name} {version(name)}" for name in packages if name[6:12] != "joblib" or "joblib" in found]
-    command = " ".join(["python", "benchmarks/sweep.py", *sys.argv[1:]])
+    command = f"python benchmarks/sweep.py --cells {asked.cells}"
     lines = [
         "# What a sweep costs beside its training",
         "",
