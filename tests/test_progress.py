@@ -74,6 +74,8 @@ def test_a_file_that_cannot_be_read_or_written_ends_nothing(tmp_path):
     file = ProgressFile(tmp_path)
     assert file.seconds() < 100 and file.resumed_at == []
     ProgressFile(tmp_path / "gone").phase("data")
+    (tmp_path / "progress.json").write_text('{"resumed_at": 5, "seconds": "a while"}')
+    assert ProgressFile(tmp_path).resumed_at == []
 
 
 def test_other_ranks_write_nothing(tmp_path):

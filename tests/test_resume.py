@@ -394,6 +394,16 @@ def test_the_log_is_set_back_to_the_checkpoint(tmp_path):
     assert len(resume.rewind(path, 9)) == 2
 
 
+@pytest.mark.parametrize("damaged", [b"\0" * 40, b"\xff\xfe", b"5", b'{"train/loss": 1.0}', b'{"step": "1"}'])
+def test_a_damaged_line_of_the_log_takes_no_other_with_it(tmp_path, damaged, caplog):
+    lines = [b'{"step": 1, "train/loss": 0.1}', damaged, b'{"step": 2, "train/loss": 0.3}']
+    path = tmp_path / "metrics.jsonl"
+    path.write_bytes(b"\n".join(lines))
+    assert [row["step"] for row in resume.rewind(path, 2)] == [1, 2]
+    assert path.read_bytes() == b"".join(line + b"\n" for line in (lines[0], lines[2]))
+    assert f"{path}, line 2: no row of a log" in caplog.text
+
+
 # --- processes --------------------------------------------------------------------------------------------
 
 

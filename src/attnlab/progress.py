@@ -30,7 +30,8 @@ class ProgressFile:
         before = read(self.path)
         self._seconds = _number(before.get("seconds"))
         self._training = _number(before.get("training_s"))
-        self.resumed_at: list[int] = list(before.get("resumed_at") or [])
+        points = before.get("resumed_at")
+        self.resumed_at: list[int] = list(points) if isinstance(points, list) else []
         self._began = time.monotonic()
         self._trains: float | None = None
         self._last = float("-inf")
@@ -109,7 +110,7 @@ def read(path: Path) -> dict[str, Any]:
     """What the file says; empty where there is none that can be read."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -147,19 +147,30 @@ def rewind(path: Path, update: int) -> list[dict[str, Any]]:
         The rows that are left.
     """
     kept, rows = [], []
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
-        try:
-            row = json.loads(line)
-        except ValueError:
+    lines = path.read_bytes().splitlines() if path.exists() else []
+    for number, line in enumerate(lines, 1):
+        row = _row(line)
+        if row is None:
+            if number < len(lines):  # the last one was being written when the run was killed
+                log.warning("%s, line %d: no row of a log; it is dropped", path, number)
+            continue
+        if row["step"] > update or any(key.startswith("test/") for key in row):
             break
-        if (row.get("step") or 0) > update or any(key.startswith("test/") for key in row):
-            break
-        kept.append(f"{line}\n")
+        kept.append(line + b"\n")
         rows.append(row)
     temporary = path.with_name(f".{path.name}")
-    temporary.write_text("".join(kept), encoding="utf-8")
+    temporary.write_bytes(b"".join(kept))
     temporary.replace(path)
     return rows
+
+
+def _row(line: bytes) -> dict[str, Any] | None:
+    """A row of `metrics.jsonl`; None for what is cut short or damaged."""
+    try:
+        row = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) and isinstance(row.get("step"), int) else None
 
 
 def tidy(folder: Path, keep_last: bool) -> None:

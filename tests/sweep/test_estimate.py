@@ -64,6 +64,7 @@ def test_more_updates_take_longer_where_their_number_is_known(
         ("pending", {"update": 50, "of": 100}, 100),
         ("failed", {"update": 50, "of": 100}, 50),
         ("interrupted", {"update": 50, "of": None}, 100),
+        ("interrupted", {"update": "50", "of": [100]}, 100),
         ("running", {"update": 50, "of": 100, "left_s": 7.0}, 7),
         ("running", {"update": 50, "of": 100, "left_s": None}, 50),
     ],
@@ -73,6 +74,10 @@ def test_what_a_run_has_behind_it_is_taken_off(
 ) -> None:
     assert estimate.left(100.0, state, said) == seconds
     assert estimate.left(None, "pending", said) is None
+
+
+def test_a_record_that_says_nothing_of_its_training_is_no_measure() -> None:
+    assert estimates({"cell_id": "dot-8", "config": {}, "train": 5}).seconds("dot-8", {}) is None
 
 
 def test_a_run_that_kept_count_of_all_its_seconds_is_believed(tmp_path: Path) -> None:

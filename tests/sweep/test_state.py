@@ -11,7 +11,7 @@ import pytest
 
 from attnlab import results
 from attnlab.errors import UserError
-from attnlab.sweep import state
+from attnlab.sweep import state, status
 
 CONFIG = {
     "cell": {"encoder": "bilstm", "scorer": "dot", "decoder": "post_combine", "window": "global"},
@@ -81,6 +81,13 @@ def test_a_record_cut_short_is_none(tmp_path: Path) -> None:
     assert state.of(tmp_path) == "interrupted"
 
 
+@pytest.mark.parametrize("text", ['{"error": "of another program"}', '{"error": [1]}', "{}"])
+def test_a_failure_without_its_words_has_failed_all_the_same(tmp_path: Path, text: str) -> None:
+    (write(tmp_path, "config.yaml") / "failed.json").write_text(text)
+    assert state.of(tmp_path) == "failed"
+    assert status.why(tmp_path) == ""
+
+
 def test_asking_makes_nothing(tmp_path: Path) -> None:
     assert state.of(tmp_path / "away") == "pending"
     assert state.progress(tmp_path / "away") is None
@@ -89,7 +96,8 @@ def test_asking_makes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [('{"update": 3}', {"update": 3}), ('{"upd', None), ("3", None)]
+    ("text", "expected"),
+    [('{"update": 3}', {"update": 3}), ('{"upd', None), ("3", None), ("[" * 100_000, None)],
 )
 def test_progress_is_what_can_be_read(tmp_path: Path, text: str, expected: object) -> None:
     (tmp_path / "progress.json").write_text(text)

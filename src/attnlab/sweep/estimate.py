@@ -30,7 +30,7 @@ class Estimates:
             seconds, config = _seconds(folder, record), record.get("config")
             if seconds is None or not isinstance(config, Mapping):
                 continue
-            updates = (record.get("train") or {}).get("updates")
+            updates = record["train"].get("updates")
             cell = str(record.get("cell_id") or folder.parent.name)
             if cell not in self._cells:
                 self._cells[cell] = Measured(_settings(config), _limits(config), [], [])
@@ -85,18 +85,23 @@ def left(whole: float | None, of: str, said: Mapping[str, Any] | None) -> float 
     if of == state.RUNNING and isinstance(remaining, int | float):
         return float(remaining)
     update, last = said.get("update"), said.get("of")
-    if of == state.PENDING or whole is None or not update or not last:
+    if of == state.PENDING or whole is None or not _above_0(update) or not _above_0(last):
         return whole
     return whole * max(0.0, 1 - update / last)
 
 
 def _seconds(folder: Path, record: Mapping[str, Any]) -> float | None:
     """From the start of the run to its end where it has said so, else what its training took."""
-    trained = (record.get("train") or {}).get("wall_s")
+    train = record.get("train")
+    trained = train.get("wall_s") if isinstance(train, Mapping) else None
     if not isinstance(trained, int | float) or isinstance(trained, bool):
         return None
     said = (state.progress(folder) or {}).get("seconds")
     return max(float(trained), float(said)) if isinstance(said, int | float) else float(trained)
+
+
+def _above_0(value: Any) -> bool:
+    return isinstance(value, int | float) and value > 0
 
 
 def _mean(values: list[float]) -> float:

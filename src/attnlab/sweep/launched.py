@@ -177,7 +177,7 @@ def _number(devices: Any) -> int:
 
 def _told(record: dict[str, Any]) -> str:
     """The error of a failed record, in one line."""
-    error = record.get("error") or {}
+    error = state.error(record)
     return " ".join(f"{error.get('type')}: {error.get('message')}".split())
 
 

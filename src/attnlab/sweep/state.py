@@ -35,7 +35,7 @@ def _object(path: Path) -> dict[str, Any] | None:
     """The JSON object in a file, None where there is none that can be read."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
@@ -52,7 +52,13 @@ def failure(folder: Path) -> dict[str, Any] | None:
 
 def stopped(record: Mapping[str, Any]) -> bool:
     """Whether the record of a failure says that the run was asked to end."""
-    return (record.get("error") or {}).get("type") == STOPPED
+    return error(record).get("type") == STOPPED
+
+
+def error(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the record of a failure says of it: `{type, message, traceback}`; empty where it says nothing."""
+    found = record.get("error")
+    return found if isinstance(found, Mapping) else {}
 
 
 def progress(folder: Path) -> dict[str, Any] | None:

@@ -131,6 +131,6 @@ def _run(folder: Path, names: set[str]) -> Run:
 
 def why(folder: Path) -> str:
     """Why a run failed or was stopped, in one line; empty where it left no word."""
-    error = (state.failure(folder) or {}).get("error") or {}
+    error = state.error(state.failure(folder) or {})
     words = [str(error.get(name) or "") for name in ("type", "message")]
     return ": ".join(" ".join(word.split()) for word in words if word.strip())
