@@ -112,7 +112,7 @@ def test_buckets_at_the_ends_that_are_empty_in_all_cells_are_not_drawn_and_stay_
 @pytest.mark.parametrize(
     "cells, seeds, told, height",
     [
-        (6, (1,), "bars: 95 % interval (bootstrap over the sentences)", 1.0),
+        (6, (1,), "bars: 95 % bootstrap interval", 1.0),
         (7, (1,), None, None),
         (7, (1, 2), "bars: sample deviation over the seeds", 2**0.5),
     ],
@@ -135,7 +135,7 @@ def test_bars_are_intervals_of_few_cells_or_deviations_over_seeds(make, drawing,
 def test_a_mixture_of_bars_is_told_apart_below_the_axis(make, drawing):
     axes = drawing(one(make(seed=1), make(seed=2, scores=(1.0,) * 5), make(scorer="b")))
     assert axes.get_xlabel().split("\n")[1] == (
-        "bars: 95 % interval (bootstrap over the sentences), one seed; sample deviation over the seeds"
+        "bars: 95 % bootstrap interval (one seed); sample deviation over the seeds"
     )
 
 

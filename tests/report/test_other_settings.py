@@ -51,6 +51,13 @@ def test_what_was_asked_for_beside_the_option_is_named_too(make):
     ) == ["tokenizer=bpe tokenizer.size=2000", "tokenizer=words"]
 
 
+def test_options_come_before_single_settings(make):
+    assert told(
+        make(scorer="a", tokenizer=bpe(), callbacks={"patience": 3}, overrides=["tokenizer=bpe"]),
+        make(scorer="b", tokenizer=WORDS, callbacks={"patience": None}),
+    ) == ["tokenizer=bpe callbacks.patience=3", "tokenizer=words callbacks.patience=null"]
+
+
 def test_cells_of_one_option_are_still_told_apart(make):
     records = [
         make(scorer="a", tokenizer=bpe(2000), overrides=["tokenizer=bpe"]),

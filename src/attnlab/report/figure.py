@@ -157,11 +157,11 @@ def entries(rows: Sequence[Row], axes: Sequence[str]) -> list[str]:
     """
     several = len({len(row.runs) for row in rows}) > 1
     tails = [f" (seeds: {len(row.runs)})" if several else "" for row in rows]
-    texts = [_cut(row.name(axes), tail) for row, tail in zip(rows, tails, strict=True)]
-    times = Counter(texts)
+    shortest = [_cut(row.name(axes), max(tails, key=len)) for row in rows]
+    times = Counter(shortest)
     return [
-        _cut(row.name(axes), f" (row {number}){tail}") if times[text] > 1 else text
-        for number, (row, text, tail) in enumerate(zip(rows, texts, tails, strict=True), 1)
+        _cut(row.name(axes), f" (row {number}){tail}" if times[text] > 1 else tail)
+        for number, (row, text, tail) in enumerate(zip(rows, shortest, tails, strict=True), 1)
     ]
 
 
@@ -186,8 +186,8 @@ def points(row: Row, rows: Sequence[Row]) -> list[Point]:
             interval = row.runs[0].test[NAME][index]["ci"]
             if interval:
                 bar = (max(y - interval[0], 0.0), max(interval[1] - y, 0.0))
-                note = f"{_level(row):g} % interval (bootstrap over the sentences)"
-                note += ", one seed" if any(len(other.runs) > 1 for other in rows) else ""
+                note = f"{_level(row):g} % bootstrap interval"
+                note += " (one seed)" if any(len(other.runs) > 1 for other in rows) else ""
         found.append(Point(centre(bucket, _open_width(row)), y, bar, note, bucket))
     return found
 

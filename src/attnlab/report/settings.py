@@ -142,7 +142,8 @@ def _differing(tables: Sequence[Flat]) -> list[str]:
 
 
 def _text(told: Told) -> str:
-    return " ".join(f"{key}={told[key]}" for key in sorted(told))
+    """Chosen options first: they say most, and the legend of the figure may cut the rest."""
+    return " ".join(f"{key}={told[key]}" for key in sorted(told, key=lambda key: ("." in key, key)))
 
 
 def _leaves(value: Any, dropped: AbstractSet[str], path: str = "") -> Iterator[tuple[str, str]]:
