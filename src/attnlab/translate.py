@@ -71,8 +71,8 @@ def _translate(options: argparse.Namespace) -> int:
         search["replace_unknown"] = True
     with stream if options.file is not None else nullcontext():
         run = load(options.run, options.device)
-        beam = run.config["search"]["beam_size"] if options.beam is None else options.beam
-        if options.n_best is not None and options.n_best > beam:
+        beam = run.config["search"].get("beam_size") if options.beam is None else options.beam
+        if None not in (options.n_best, beam) and options.n_best > beam:
             raise UserError(
                 f"--n-best is {options.n_best}, but the beam is {beam}: "
                 f"give --beam {options.n_best} or fewer n-best"
