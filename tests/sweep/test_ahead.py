@@ -1,6 +1,10 @@
 """Cells composed side by side: the same answers in the same order, and nothing of one in another."""
 
 import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,6 +42,44 @@ def test_an_exception_ends_the_answers() -> None:
 
     with pytest.raises(ValueError, match="twenty"):
         list(ahead.each(refuse, range(40)))
+
+
+SCRIPT = """
+import os, signal, sys, time
+from attnlab.sweep import ahead
+planner = os.getpid()
+def work(n):
+    if n == 20 and os.getpid() != planner:
+        SIGNAL
+    return n
+print(list(ahead.each(work, range(40))) == list(range(40)), flush=True)
+"""
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core")
+def test_a_process_that_is_killed_takes_no_answer_with_it() -> None:
+    script = SCRIPT.replace("SIGNAL", "os.kill(os.getpid(), signal.SIGKILL)")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "True\n", done.stderr
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_no_process_outlives_the_planner(number: signal.Signals) -> None:
+    script = SCRIPT.replace("SIGNAL", "print(os.getpid(), flush=True); time.sleep(1)")
+    planner = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert planner.stdout is not None
+    worker = int(planner.stdout.readline())
+    planner.send_signal(number)
+    out, err = planner.communicate(timeout=60)  # the worker holds the pipe until it has ended
+    assert out == "" and err.count("Traceback") == (number == signal.SIGINT)
+    for _ in range(100):
+        if not os.path.exists(f"/proc/{worker}"):  # noqa: PTH110
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"process {worker} is still there")
 
 
 def test_a_memo_gives_what_hydra_reads_and_a_change_stays_out_of_it(loader: Any) -> None:

@@ -3,9 +3,13 @@
 import copy
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import wait
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
@@ -50,7 +54,8 @@ def each(work: Callable[[Item], Answer], items: Sequence[Item]) -> Iterator[Answ
     """`work(item)` for each, in order; on all cores where there are enough of them.
 
     The processes are forks, which know all that this one does, so `work` may be any function. What it gives
-    must be picklable, and an exception of its ends the iteration.
+    must be picklable, and an exception of its ends the iteration. What a process that is killed has not given
+    is worked out here.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     # A fork of a process with threads may inherit a lock that nobody will open; macOS forbids it.
@@ -59,12 +64,32 @@ def each(work: Callable[[Item], Answer], items: Sequence[Item]) -> Iterator[Answ
         yield from map(work, items)
         return
     global _work
-    _work = work
+    _work, given = work, 0
+    fork = multiprocessing.get_context("fork")
+    # Not multiprocessing's own pool, which waits for ever for what a killed process of it was to give.
+    pool = ProcessPoolExecutor(min(cores, len(items)), mp_context=fork, initializer=_attend)
     try:
-        with multiprocessing.get_context("fork").Pool(min(cores, len(items))) as pool:
-            yield from pool.imap(_call, items, chunksize=2)
+        for answer in pool.map(_call, items, chunksize=2):
+            yield answer
+            given += 1
+    except BrokenProcessPool:
+        yield from map(work, items[given:])
     finally:
+        pool.shutdown(cancel_futures=True)
         _work = None
+
+
+def _attend() -> None:
+    """In a fork: Ctrl-C is for the one that plans, and without that one there is nothing to do."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    planner = multiprocessing.parent_process()
+    assert planner is not None
+
+    def follow() -> None:
+        wait([planner.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
 
 
 def _call(item: Any) -> Any:
