@@ -1,5 +1,6 @@
 """Runs that are stopped and go on: the end is that of a run that nothing happened to."""
 
+import errno
 import json
 import os
 import shutil
@@ -8,13 +9,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 from hydra import compose as hydra_compose
 from safetensors.torch import load_file
 
-from attnlab import resume, run
+from attnlab import checkpoints, resume, run
+from attnlab.errors import UserError
 from attnlab.sweep import compose
 from attnlab.training import TranslationModule
 
@@ -246,6 +249,26 @@ def test_a_checkpoint_cut_short_while_it_was_written_is_no_checkpoint(cell, tmp_
     run.run_cell(config, tmp_path)
     assert not list((tmp_path / "checkpoints").glob(".*"))
     equal(comparable(tmp_path), comparable(folder))
+
+
+def test_where_there_is_no_room_for_a_checkpoint_nothing_of_it_is_left(tmp_path, monkeypatch):
+    checkpoints.write({"a": torch.ones(3)}, tmp_path / "last.ckpt")
+
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(checkpoints, "os", SimpleNamespace(fsync=full))
+    with pytest.raises(UserError, match=r"last\.ckpt: cannot be written \(No space left on device\)"):
+        checkpoints.write({"a": torch.zeros(3)}, tmp_path / "last.ckpt")
+    assert [path.name for path in tmp_path.iterdir()] == ["last.ckpt"]
+    assert torch.load(tmp_path / "last.ckpt", weights_only=True)["a"].sum() == 3
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_is_told_in_the_systems_words(tmp_path):
+    (tmp_path / ".partial-last.ckpt").symlink_to("/dev/full")
+    with pytest.raises(UserError, match="No space left on device"):
+        checkpoints.write({"a": torch.zeros(100_000)}, tmp_path / "last.ckpt")
 
 
 def test_a_best_checkpoint_of_updates_that_were_lost_is_put_back(cell, tmp_path, monkeypatch):

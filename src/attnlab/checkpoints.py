@@ -29,13 +29,27 @@ PARTIAL = ".partial-"
 
 
 def write(content: Mapping[str, Any], path: Path) -> None:
-    """Writes a checkpoint under a temporary name, then renames it: what has the name is whole."""
+    """Writes a checkpoint under a temporary name, then renames it: what has the name is whole.
+
+    Raises:
+        UserError: there is no room for it, or it may not be written.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(PARTIAL + path.name)
-    with temporary.open("wb") as file:
-        torch.save(content, file)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with temporary.open("wb") as file:
+            torch.save(content, file)
+            file.flush()
+            os.fsync(file.fileno())
+    except Exception as error:
+        temporary.unlink(missing_ok=True)  # on a full disk, the room that `failed.json` needs
+        # Where a write fails, torch raises a RuntimeError of its own on the way out.
+        cause = next((one for one in (error, error.__context__) if isinstance(one, OSError)), None)
+        if cause is None:
+            raise
+        raise UserError(
+            f"{path}: cannot be written ({cause.strerror}); once it can, the same command goes on"
+        ) from error
     if path.name == LAST and path.exists():
         path.replace(path.with_name(PREVIOUS))
     temporary.replace(path)
