@@ -93,6 +93,26 @@ def test_what_makes_another_cell_is_refused(original: Path, override: str) -> No
         reproduce.settings(results.read(original), [override])
 
 
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ({"scorer": {"_target_": "no.such.Scorer"}}, "its cell cannot be made here .*no.such.Scorer"),
+        (5, "'config' must be an object"),
+    ],
+)
+def test_a_record_whose_cell_cannot_be_made_is_refused_in_a_line(
+    original: Path, tmp_path: Path, setting: Any, words: str
+) -> None:
+    def change(record: Any) -> None:
+        record["config"] = {**record["config"], **setting} if isinstance(setting, dict) else setting
+
+    path = altered(original, change, tmp_path / "result.json")
+    with pytest.raises(UserError, match=words) as error:
+        reproduce.reproduce(path, tmp_path / "new")
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "new").exists()
+
+
 def test_what_does_not_change_the_cell_may_be_set_and_newer_options_are_filled_in(original: Path) -> None:
     record = copy.deepcopy(results.read(original))
     del record["config"]["callbacks"]["save_every"]

@@ -36,6 +36,8 @@ def settings(record: Mapping[str, Any], overrides: Sequence[str] = ()) -> dict[s
     """
     with compose.composing():
         now = identity.plain(hydra.compose("config"))
+    if not isinstance(record["config"], Mapping):
+        raise UserError("the record's field 'config' must be an object with its settings")
     config: Any = OmegaConf.create({**record["config"], "logger": {}, "rerun": False})
     for path in sorted(identity.IGNORED):
         new = OmegaConf.select(OmegaConf.create(now), path)
@@ -105,6 +107,7 @@ def reproduce(
     if not first:
         _run(config, Path(os.environ[_FOLDER]))
         return True
+    _rehearse(path, config)
     changed = data_differs(record, config)
     if changed:
         raise UserError(
@@ -127,6 +130,19 @@ def reproduce(
         print(line)
     print("reproduced" if compared.agrees else "NOT reproduced")
     return compared.agrees
+
+
+def _rehearse(path: Path, config: Mapping[str, Any]) -> None:
+    """Refuses a cell that cannot be made here, before anything is left behind."""
+    from attnlab.build import rehearse
+
+    try:
+        rehearse(config)
+    except UserError:
+        raise
+    except Exception as error:  # a part of the user's own that is not here, or no longer what it was
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise UserError(f"{path}: its cell cannot be made here ({reason})") from error
 
 
 def _machine(config: Mapping[str, Any]) -> dict[str, Any]:
