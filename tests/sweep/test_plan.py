@@ -247,3 +247,15 @@ def test_the_plan_is_shown_in_each_form(sweep: Sweep, capsys: pytest.CaptureFixt
     assert "running" in capsys.readouterr().out
     with pytest.raises(UserError, match="must be one of table, lines, json"):
         show.show(found, "yaml", 1)
+
+
+@pytest.mark.parametrize("columns", ["20", "120"])
+def test_the_cells_are_seen_on_a_narrow_terminal_too(
+    sweep: Sweep, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    found = sweep(text=SIX)
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    show.show(found, None, 1)
+    out = capsys.readouterr().out
+    assert all(cell.label in out for cell in found.cells)

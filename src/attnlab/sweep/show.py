@@ -1,6 +1,7 @@
 """A plan for the eye and for programs: a table on a terminal, lines elsewhere, JSON where it is asked for."""
 
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +12,7 @@ from attnlab.sweep.live import duration
 from attnlab.sweep.plan import DUPLICATE, INVALID, Cell, Plan
 
 FORMATS = ("table", "lines", "json")
+_NARROW = 60  # columns; in fewer a table would leave out the cells, which lines do not
 _HEADS = ("state", "cost", "cell", "note")
 
 
@@ -19,14 +21,15 @@ def show(plan: Plan, form: str | None, slots: int | None) -> None:
 
     Args:
         plan: the plan.
-        form: one of `FORMATS`; None is a table on a terminal, else lines.
+        form: one of `FORMATS`; None is a table on a terminal with room for it, else lines.
         slots: cells at a time, where it is known.
 
     Raises:
         UserError: no such format.
     """
     if form is None:
-        form = "table" if sys.stdout.isatty() else "lines"
+        wide = shutil.get_terminal_size().columns >= _NARROW
+        form = "table" if sys.stdout.isatty() and wide else "lines"
     if form not in FORMATS:
         raise UserError(f"hydra.sweeper.format={form} must be one of {', '.join(FORMATS)}, or null")
     if form == "json":
