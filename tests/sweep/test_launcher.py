@@ -162,7 +162,17 @@ def test_two_launchers_on_one_study_share_its_cells(sweep: Any) -> None:
     assert [len(sweep.starts(seed)) for seed in (1, 2, 3, 4)] == [1, 1, 1, 1]
 
 
-def test_an_option_that_makes_no_sense_is_refused_in_a_line(sweep: Any) -> None:
-    code, _, err = sweep("seed=1,2", "hydra.launcher.per_device=0")
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("per_device=0", "per_device=0 must be at least 1"),
+        ("slots=two", "slots=two must be a whole number"),
+        ("timeout=1h", "timeout=1h must be a number of seconds"),
+        ("grace=-1", "grace=-1 must not be below 0"),
+    ],
+)
+def test_an_option_that_makes_no_sense_is_refused_in_a_line(sweep: Any, option: str, words: str) -> None:
+    code, out, err = sweep("seed=1,2", f"hydra.launcher.{option}")
     assert code == 2
-    assert err.splitlines() == ["attnlab: hydra.launcher.per_device=0 must be at least 1"]
+    assert err.splitlines() == [f"attnlab: hydra.launcher.{words}"]
+    assert not out

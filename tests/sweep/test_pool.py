@@ -295,6 +295,14 @@ def test_limits_below_zero_are_refused(name):
         pool.Limits(**{name: -1})
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("timeout", "1h"), ("stall", True), ("grace", None), ("max_retries", 1.5)]
+)
+def test_limits_that_are_no_numbers_are_refused(name, value):
+    with pytest.raises(UserError, match=rf"hydra\.launcher\.{name}={value} must be a"):
+        pool.Limits(**{name: value})
+
+
 def test_an_empty_list_is_done_at_once():
     assert run([])[0] == []
     assert state.DONE == "done"

@@ -104,6 +104,12 @@ def test_numbers_below_one_are_refused(name: str) -> None:
         Slots(**{name: 0})
 
 
+@pytest.mark.parametrize(("name", "value"), [("slots", "two"), ("threads", 1.5), ("per_device", None)])
+def test_what_is_no_whole_number_is_refused(name: str, value: object) -> None:
+    with pytest.raises(UserError, match=f"hydra.launcher.{name}={value} must be a whole number"):
+        Slots(**{name: value})  # type: ignore[arg-type]
+
+
 def test_more_devices_than_there_are_can_never_be_given() -> None:
     room = Slots(available=["0", "1"])
     room.check(Need(2, 2))

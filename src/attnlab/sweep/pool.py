@@ -94,8 +94,13 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name in ("grace", "timeout", "stall", "max_retries"):
-            value = getattr(self, name)
-            if value is not None and value < 0:
+            value, wanted = getattr(self, name), int if name == "max_retries" else int | float
+            if value is None and name in ("timeout", "stall"):
+                continue
+            if not isinstance(value, wanted) or isinstance(value, bool):
+                kind = "whole number" if name == "max_retries" else "number of seconds"
+                raise UserError(f"hydra.launcher.{name}={value} must be a {kind}")
+            if value < 0:
                 raise UserError(f"hydra.launcher.{name}={value} must not be below 0")
 
 

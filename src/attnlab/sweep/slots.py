@@ -57,7 +57,7 @@ class Slots:
         available: the devices, by default those that are visible.
 
     Raises:
-        UserError: a number below 1.
+        UserError: a number below 1, or something else.
     """
 
     def __init__(
@@ -68,7 +68,11 @@ class Slots:
         available: Sequence[str] | None = None,
     ) -> None:
         for name, value in (("slots", slots), ("per_device", per_device), ("threads", threads)):
-            if value is not None and value < 1:
+            if value is None and name != "per_device":
+                continue
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise UserError(f"hydra.launcher.{name}={value} must be a whole number")
+            if value < 1:
                 raise UserError(f"hydra.launcher.{name}={value} must be at least 1")
         self.available = list(devices() if available is None else available)
         self.per_device, self.threads, self._limit = per_device, threads, slots

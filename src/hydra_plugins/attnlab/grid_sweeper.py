@@ -5,6 +5,7 @@ from typing import Any
 
 from hydra.core.plugins import Plugins
 from hydra.core.utils import JobStatus
+from hydra.errors import HydraException
 from hydra.plugins.launcher import Launcher
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
@@ -32,11 +33,21 @@ class GridSweeper(Sweeper):
         self.dry, self.format = dry, format
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        """Make the launcher that the configuration names."""
+        """Make the launcher that the configuration names.
+
+        Raises:
+            SystemExit: 2 for an option of the launcher that makes no sense.
+        """
         self.hydra_context, self.config = hydra_context, config
-        self.launcher = Plugins.instance().instantiate_launcher(
-            hydra_context=hydra_context, task_function=task_function, config=config
-        )
+        try:
+            self.launcher = Plugins.instance().instantiate_launcher(
+                hydra_context=hydra_context, task_function=task_function, config=config
+            )
+        except HydraException as error:  # as Hydra tells it, it is three lines
+            if not isinstance(error.__cause__, UserError):
+                raise
+            print(f"attnlab: {error.__cause__}", file=sys.stderr)
+            raise SystemExit(2) from None
 
     def sweep(self, arguments: list[str]) -> Any:
         """Plan, launch what is to be trained, list what failed.

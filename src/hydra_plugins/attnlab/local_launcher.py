@@ -33,6 +33,7 @@ class LocalLauncher(Launcher):
         fail_fast: bool = False,
         max_retries: int = 0,
     ) -> None:
+        Slots(slots, per_device, threads, available=[])  # before the plan: only that the numbers make sense
         self.slots, self.per_device, self.threads = slots, per_device, threads
         self.limits = pool.Limits(grace, timeout, stall, fail_fast, max_retries)
 
