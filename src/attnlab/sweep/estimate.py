@@ -84,8 +84,8 @@ def left(whole: float | None, of: str, said: Mapping[str, Any] | None) -> float 
     remaining = said.get("left_s")
     if of == state.RUNNING and isinstance(remaining, int | float):
         return float(remaining)
-    update, last = said.get("update"), said.get("of")
-    if of == state.PENDING or whole is None or not _above_0(update) or not _above_0(last):
+    update, last = _above_0(said.get("update")), _above_0(said.get("of"))
+    if of == state.PENDING or whole is None or update is None or last is None:
         return whole
     return whole * max(0.0, 1 - update / last)
 
@@ -100,8 +100,8 @@ def _seconds(folder: Path, record: Mapping[str, Any]) -> float | None:
     return max(float(trained), float(said)) if isinstance(said, int | float) else float(trained)
 
 
-def _above_0(value: Any) -> bool:
-    return isinstance(value, int | float) and value > 0
+def _above_0(value: Any) -> float | None:
+    return value if isinstance(value, int | float) and value > 0 else None
 
 
 def _mean(values: list[float]) -> float:
