@@ -60,7 +60,6 @@ def test_a_missing_line_feed_at_the_end_is_no_missing_line(tmp_path):
 
 
 def test_unequal_line_counts_stop_with_both_counts(tmp_path):
-    """Pitfall B3."""
     put(tmp_path, "train.de", "a\n" * 100)
     put(tmp_path, "train.en", "x\n" * 101)
     refused(tmp_path, "train.de has 100 lines", "train.en has 101", "mend the files")
