@@ -7,17 +7,9 @@ from typing import Any
 import pytest
 import torch
 
-SMALL = [
-    *(
-        "data.train_pairs=60",
-        "data.val_pairs=4",
-        "data.test_pairs=4",
-        "data.max_words=6",
-        "data.cache_dir=cache",
-    ),
-    *("encoder.hidden_size=8", "decoder.hidden_size=8", "model.embedding_size=8", "model.dropout=0.2"),
-    *("trainer.max_epochs=2", "trainer.accelerator=cpu", "trainer.threads=1"),
-]
+from .small import SMALL
+
+CELL = [*SMALL, "model.dropout=0.2", "trainer.max_epochs=2", "trainer.threads=1"]
 
 
 def numbers(top: Path) -> dict[str, Any]:
@@ -35,7 +27,7 @@ def numbers(top: Path) -> dict[str, Any]:
 @pytest.mark.slow
 def test_order_and_pieces_of_a_sweep_change_no_number(real_command: Any) -> None:
     def sweep(out: str, *axes: str) -> None:
-        done = real_command("train", "-m", *SMALL, *axes, f"out={out}")
+        done = real_command("train", "-m", *CELL, *axes, f"out={out}")
         assert done.returncode == 0, done.stdout + done.stderr
 
     sweep("once", "scorer=dot,general", "seed=1,2", "hydra.launcher.slots=2", "hydra.launcher.threads=1")

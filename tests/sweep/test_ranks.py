@@ -4,17 +4,7 @@ from typing import Any
 
 import pytest
 
-SMALL = [
-    *(
-        "data.train_pairs=60",
-        "data.val_pairs=4",
-        "data.test_pairs=4",
-        "data.max_words=6",
-        "data.cache_dir=cache",
-    ),
-    *("encoder.hidden_size=8", "decoder.hidden_size=8", "model.embedding_size=8"),
-    *("trainer.max_epochs=1", "trainer.accelerator=cpu"),
-]
+from .small import SMALL
 
 
 @pytest.mark.slow
