@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from attnlab.report import compare, figure, table
+from attnlab.report import compare, table
 from attnlab.report.__main__ import main
+from attnlab.report.figures import bleu_by_length as figure
 
 FILES = ["bleu_by_length.csv", "bleu_by_length.png", "bleu_by_length.svg", "table.csv", "table.md"]
 

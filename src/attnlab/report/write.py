@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attnlab.errors import UserError
-from attnlab.report import figure, table
+from attnlab.report import table
+from attnlab.report.figures import bleu_by_length as figure
 from attnlab.report.rows import Report
 
 _OURS = re.compile(r"table(_.+)?\.(csv|md)|bleu_by_length(_.+)?\.(csv|svg|png)")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from attnlab.report import compare, figure, table
+from attnlab.report import compare, table
+from attnlab.report.figures import bleu_by_length as figure
 
 COUNTS = [120, 200, 90, 40, 12]
 
