@@ -2,23 +2,28 @@
 
 from attnlab.metrics.alignment import (
     CREDITS,
-    Gold,
     agreement,
     arg_max_links,
-    format_links,
+    counts,
     links,
     merge,
-    parse,
+    rates,
+    threshold_links,
 )
 from attnlab.metrics.attention import attention_statistics
 from attnlab.metrics.bleu import Bleu, corpus_bleu, corpus_chrf, corpus_ter, perplexity
 from attnlab.metrics.length import buckets, centre, label, words
+from attnlab.metrics.links import FORMATS, Gold, Link, format_links, parse, read_gold, transpose
 from attnlab.metrics.metrics import Metrics
+from attnlab.metrics.symmetrise import SYMMETRISERS, symmetrise
 
 __all__ = [
     "CREDITS",
+    "FORMATS",
+    "SYMMETRISERS",
     "Bleu",
     "Gold",
+    "Link",
     "Metrics",
     "agreement",
     "arg_max_links",
@@ -28,11 +33,17 @@ __all__ = [
     "corpus_bleu",
     "corpus_chrf",
     "corpus_ter",
+    "counts",
     "format_links",
     "label",
     "links",
     "merge",
     "parse",
     "perplexity",
+    "rates",
+    "read_gold",
+    "symmetrise",
+    "threshold_links",
+    "transpose",
     "words",
 ]

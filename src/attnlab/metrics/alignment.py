@@ -1,19 +1,18 @@
 """Word links out of attention weights, and how well they agree with gold links.
 
-A link `(i, j)` joins source word i with target word j, both counted from 0; in Pharaoh files it is written
-`i-j`. Gold links are sure, or merely possible (`ipj`); every sure link is possible as well.
+A link `(i, j)` joins source word i with target word j, both counted from 0. Gold links are sure, or merely
+possible; every sure link is possible as well. `links.py` reads and writes them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from attnlab.errors import UserError
-
-Link = tuple[int, int]
+from attnlab.metrics.links import Gold, Link
 
 CREDITS = {"predicted": 0, "input": 1}
 """Credit -> how many rows later the weights of a target token are found.
@@ -21,39 +20,6 @@ CREDITS = {"predicted": 0, "input": 1}
 `predicted`: row t belongs to the token that step t emits. `input`: row t belongs to token t - 1, which step
 t consumes (Luong 2015, footnote 14). There is a row for the end mark too.
 """
-
-
-class Gold(NamedTuple):
-    """Gold links of one sentence; `sure` is a subset of `possible`."""
-
-    sure: frozenset[Link]
-    possible: frozenset[Link]
-
-
-def parse(line: str, where: str = "alignment") -> Gold:
-    """Reads one Pharaoh line: `i-j` is a sure link, `ipj` a possible one.
-
-    Raises:
-        UserError: an item is of neither form; `where` names the place.
-    """
-    sure, possible = set(), set()
-    for item in line.split():
-        mark = "-" if "-" in item else "p"
-        left, _, right = item.partition(mark)
-        if not (left.isdecimal() and right.isdecimal()):
-            raise UserError(f"{where}: '{item}' is no link; write i-j (sure) or ipj (possible), from 0")
-        link = (int(left), int(right))
-        possible.add(link)
-        if mark == "-":
-            sure.add(link)
-    return Gold(frozenset(sure), frozenset(possible))
-
-
-def format_links(links: Iterable[Link], possible: Iterable[Link] = ()) -> str:
-    """Writes links as a Pharaoh line, in order of the target word; `possible` ones as `ipj`."""
-    sure = set(links)
-    marked = {link: "-" if link in sure else "p" for link in sure | set(possible)}
-    return " ".join(f"{i}{marked[i, j]}{j}" for i, j in sorted(marked, key=lambda link: (link[1], link[0])))
 
 
 def merge(
@@ -104,6 +70,19 @@ def arg_max_links(weights: np.ndarray) -> frozenset[Link]:
     return frozenset((int(i), j) for j, i in enumerate(best) if weights[j, i] > 0)
 
 
+def threshold_links(weights: np.ndarray, least: float) -> frozenset[Link]:
+    """All source words of a target word with a weight of at least `least`; a row may give none, or several.
+
+    `weights` [target words, source words]; a weight of 0 gives no link.
+
+    Raises:
+        UserError: `least` is not above 0 and at most 1.
+    """
+    if not 0 < least <= 1:
+        raise UserError(f"threshold {least}: weights lie between 0 and 1; give a number above 0, such as 0.2")
+    return frozenset((int(i), int(j)) for j, i in zip(*np.nonzero(weights >= least), strict=True))
+
+
 def links(
     weights: np.ndarray, source_words: Sequence[int], target_words: Sequence[int], credit: str = "predicted"
 ) -> frozenset[Link]:
@@ -111,14 +90,11 @@ def links(
     return arg_max_links(merge(weights, source_words, target_words, credit))
 
 
-def agreement(predicted: Sequence[Iterable[Link]], gold: Sequence[Gold]) -> dict[str, Any]:
-    """AER, precision and recall over all sentences together (Och and Ney 2003, equations 30 to 32).
-
-    With links A, sure S and possible P: precision |A & P| / |A|, recall |A & S| / |S|,
-    AER 1 - (|A & S| + |A & P|) / (|A| + |S|). None where a denominator is 0.
+def counts(predicted: Sequence[Iterable[Link]], gold: Sequence[Gold]) -> np.ndarray:
+    """The counts of each sentence that AER, precision and recall are made of; sums of them give `rates`.
 
     Returns:
-        `{aer, precision, recall, links, sure, n}`; the last three are counts of A, S and sentences.
+        int64 [n, 4]: |A|, |S|, |A & S|, |A & P| for links A, sure S and possible P.
 
     Raises:
         UserError: the numbers of sentences differ.
@@ -127,18 +103,43 @@ def agreement(predicted: Sequence[Iterable[Link]], gold: Sequence[Gold]) -> dict
         raise UserError(
             f"{len(predicted)} sentences with links, {len(gold)} with gold links: not the same set"
         )
-    found = sure = in_sure = in_possible = 0
-    for sentence, truth in zip(predicted, gold, strict=True):
-        proposed = set(sentence)
-        found += len(proposed)
-        sure += len(truth.sure)
-        in_sure += len(proposed & truth.sure)
-        in_possible += len(proposed & (truth.possible | truth.sure))
+    table = np.zeros((len(gold), 4), dtype=np.int64)
+    for row, sentence, truth in zip(table, predicted, gold, strict=True):
+        found = set(sentence)
+        row[:] = (
+            len(found),
+            len(truth.sure),
+            len(found & truth.sure),
+            len(found & (truth.possible | truth.sure)),
+        )
+    return table
+
+
+def rates(sums: Sequence[int] | np.ndarray) -> dict[str, float | None]:
+    """AER, precision and recall from |A|, |S|, |A & S|, |A & P| (Och and Ney 2003, section 6).
+
+    Precision |A & P| / |A|, recall |A & S| / |S|, AER 1 - (|A & S| + |A & P|) / (|A| + |S|). None where a
+    denominator is 0.
+
+    Returns:
+        `{aer, precision, recall}`, shares.
+    """
+    found, sure, in_sure, in_possible = (int(value) for value in sums)
     return {
         "aer": 1 - (in_sure + in_possible) / (found + sure) if found + sure else None,
         "precision": in_possible / found if found else None,
         "recall": in_sure / sure if sure else None,
-        "links": found,
-        "sure": sure,
-        "n": len(gold),
     }
+
+
+def agreement(predicted: Sequence[Iterable[Link]], gold: Sequence[Gold]) -> dict[str, Any]:
+    """`rates` over all sentences together (micro-averaged).
+
+    Returns:
+        `{aer, precision, recall, links, sure, n}`; the last three are counts of A, S and sentences.
+
+    Raises:
+        UserError: the numbers of sentences differ.
+    """
+    sums = counts(predicted, gold).sum(0)
+    return {**rates(sums), "links": int(sums[0]), "sure": int(sums[1]), "n": len(gold)}
