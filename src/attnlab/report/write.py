@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attnlab.errors import UserError
-from attnlab.report import table
-from attnlab.report.figures import bleu_by_length as figure
+from attnlab.report import figures, table
 from attnlab.report.rows import Report
 
-_OURS = re.compile(r"table(_.+)?\.(csv|md)|bleu_by_length(_.+)?\.(csv|svg|png)")
+_OURS = re.compile(rf"table(_.+)?\.(csv|md)|{figures.OURS.pattern}")
 
 
 def write(report: Report, out: Path) -> list[Path]:
-    """Writes `table.{csv,md}` and `bleu_by_length.{csv,svg,png}`.
+    """Writes `table.{csv,md}` and the figures that the records allow.
 
     Every further comparison goes into files of its own: `table_<slug>.csv` and so on.
 
@@ -26,19 +25,16 @@ def write(report: Report, out: Path) -> list[Path]:
     try:
         out.mkdir(parents=True, exist_ok=True)
         for number, comparison in enumerate(report.comparisons):
-            stem, curve = comparison.file("table"), comparison.file("bleu_by_length")
+            stem = comparison.file("table")
             unscored = [] if number else report.unscored  # told once
             texts = {
                 f"{stem}.csv": table.to_csv(comparison),
                 f"{stem}.md": table.to_markdown(comparison, report.notes, unscored),
-                f"{curve}.csv": figure.curve_csv(comparison),
             }
             for name, text in texts.items():
                 (out / name).write_text(text, encoding="utf-8", newline="\n")
                 written.append(out / name)
-            pictures = [out / f"{curve}.{kind}" for kind in ("svg", "png")]
-            figure.draw(comparison, pictures)
-            written += pictures
+            written += figures.write_all(comparison, None, out)
     except OSError as error:
         raise UserError(
             f"{out}: cannot be written ({error.strerror}); give another folder to --out"
