@@ -12,6 +12,7 @@ VERBS = {
     "prepare": ("attnlab.prepare", "fetch, learn and encode what the cells of train read, and train nothing"),
     "reproduce": ("attnlab.reproduce", "run a record's cell again and say whether the numbers agree"),
     "evaluate": ("attnlab.evaluate", "decode and score test sets again from a finished run"),
+    "align": ("attnlab.align", "word links of a text and its translation, and their error rate"),
     "report": ("attnlab.report", "compare runs: a table, and BLEU against length"),
     "translate": ("attnlab.translate", "translate a file, or what comes in, with a finished run"),
 }

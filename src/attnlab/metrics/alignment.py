@@ -116,7 +116,7 @@ def counts(predicted: Sequence[Iterable[Link]], gold: Sequence[Gold]) -> np.ndar
 
 
 def rates(sums: Sequence[int] | np.ndarray) -> dict[str, float | None]:
-    """AER, precision and recall from |A|, |S|, |A & S|, |A & P| (Och and Ney 2003, section 6).
+    """AER, precision and recall from |A|, |S|, |A & S|, |A & P| (Och and Ney 2003, section 5).
 
     Precision |A & P| / |A|, recall |A & S| / |S|, AER 1 - (|A & S| + |A & P|) / (|A| + |S|). None where a
     denominator is 0.

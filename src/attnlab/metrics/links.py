@@ -4,8 +4,8 @@ A link `(i, j)` joins source word i with target word j, both counted from 0. Two
 
 - **pharaoh**: a line a sentence, `i-j` a sure link, `ipj` (or `i?j`) a possible one. Counted from 0, unless
   said otherwise.
-- **naacl**: a line a link, `sentence i j [S|P] [confidence]` (Mihalcea and Pedersen 2003, section 2.1), all
-  counted from 1; sure where neither is said. A sentence without a line has no links.
+- **naacl**: a line a link, `sentence i j [S|P] [confidence]` (Mihalcea and Pedersen 2003), all counted from
+  1; sure where neither is said. A sentence without a line has no links.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ def read_gold(
     form = form or recognise(lines, name)
     if form not in FORMATS:
         raise UserError(f"--gold-format {form}: choose one of {', '.join(FORMATS)}")
-    read, counts_from_one = FORMATS[form]
-    return read(lines, sizes, counts_from_one if one_based is None else one_based, name)
+    chosen = FORMATS[form]
+    return chosen.read(lines, sizes, chosen.one_based if one_based is None else one_based, name)
 
 
 def recognise(lines: Iterable[str], name: str = "gold") -> str:
@@ -165,11 +165,14 @@ def _naacl(lines: Sequence[str], sizes: Sequence[Sizes], one_based: bool, name: 
     return [Gold(frozenset(s), frozenset(p)) for s, p in zip(sure, possible, strict=True)]
 
 
-FORMATS: dict[str, tuple[Callable[[Sequence[str], Sequence[Sizes], bool, str], list[Gold]], bool]] = {
-    "pharaoh": (_pharaoh, False),
-    "naacl": (_naacl, True),
-}
-"""Format -> its reader, and whether it counts words from 1."""
+class Format(NamedTuple):
+    """How a format is read, and whether its words count from 1 unless said otherwise."""
+
+    read: Callable[[Sequence[str], Sequence[Sizes], bool, str], list[Gold]]
+    one_based: bool
+
+
+FORMATS = {"pharaoh": Format(_pharaoh, False), "naacl": Format(_naacl, True)}
 
 
 def _is_number(field: str) -> bool:

@@ -2,7 +2,7 @@
 
 `forward` holds the links of the model from source to target, `backward` those of the other one, both already
 as (source word, target word). Intersection I and union U are as sets; the grow heuristics lie between
-(Koehn, Och and Marcu 2003, section 4.3; the pseudo-code of Koehn 2010, figure 4.14):
+(Koehn, Och and Marcu 2003; pseudo-code in Koehn 2010, chapter 4):
 
 - **grow-diag**: start from I; as long as links are added, go through them by target word, then by source
   word, and add each of the eight neighbours that is in U and whose source OR target word has no link yet.

@@ -1,0 +1,89 @@
+"""The files that `attnlab align` reads: two sides of text, and gold links."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from attnlab import metrics
+from attnlab.errors import UserError
+from attnlab.lines import read
+
+
+class Text(NamedTuple):
+    """A file that was read: its lines, and the hash of its bytes."""
+
+    path: Path
+    lines: list[str]
+    sha256: str
+
+    def described(self) -> dict[str, Any]:
+        """For the record."""
+        return {"file": str(self.path), "sha256": self.sha256, "lines": len(self.lines)}
+
+
+def read_text(path: Path) -> Text:
+    """The lines of a file, plain or gzip.
+
+    Raises:
+        UserError: it cannot be opened, or is no UTF-8.
+    """
+    try:
+        with path.open("rb") as stream:
+            lines = list(read(stream, str(path)))
+        return Text(path, lines, hashlib.sha256(path.read_bytes()).hexdigest())
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); check the path") from error
+
+
+def read_pair(source: Path, target: Path) -> tuple[Text, Text]:
+    """Both sides of a text.
+
+    Raises:
+        UserError: one cannot be read, they are empty, or have unequal numbers of lines.
+    """
+    here, there = read_text(source), read_text(target)
+    if len(here.lines) != len(there.lines):
+        raise UserError(
+            f"{source} has {len(here.lines)} lines, {target} has {len(there.lines)}: line n of one must be "
+            "the translation of line n of the other"
+        )
+    if not here.lines:
+        raise UserError(f"{source} and {target} are empty: give a sentence a line")
+    return here, there
+
+
+def read_gold(
+    path: Path, source: Text, target: Text, *, form: str | None, one_based: bool | None, turned: bool
+) -> tuple[list[metrics.Gold], dict[str, Any]]:
+    """Gold links from source to target, and what the record says of their file.
+
+    Args:
+        path: the file.
+        source: the text whose white-space words the links join.
+        target: its other side.
+        form: a key of `metrics.FORMATS`; None: what it looks like.
+        one_based: whether its words count from 1; None: as the format has it.
+        turned: the file has the target word first.
+
+    Raises:
+        UserError: it cannot be read, or does not fit the text.
+    """
+    file = read_text(path)
+    name = str(path)
+    form = form or metrics.recognise(file.lines, name)
+    sizes = [(len(s.split()), len(t.split())) for s, t in zip(source.lines, target.lines, strict=True)]
+    gold = metrics.read_gold(
+        file.lines, [(t, s) for s, t in sizes] if turned else sizes, form=form, one_based=one_based, name=name
+    )
+    if turned:
+        gold = [metrics.Gold(metrics.transpose(g.sure), metrics.transpose(g.possible)) for g in gold]
+    return gold, {
+        **file.described(),
+        "format": form,
+        "one_based": metrics.FORMATS[form].one_based if one_based is None else one_based,
+        "reversed": turned,
+        "sure": sum(len(g.sure) for g in gold),
+        "possible": sum(len(g.possible) for g in gold),
+    }
