@@ -6,7 +6,8 @@ At target step t a decoder state s asks every source state h_1 .. h_S (or those 
     a   = softmax(e)                 attention.py  shares of one
     c   = sum_j a_j h_j              attention.py  the context, a weighted average of the states
 
-and a window (windows.py) says which j take part and may act on e or on a.
+and a window (windows.py) says which j take part and may act on e or on a. When a trained model is tested, the
+weights may be tampered with (tampering.py).
 
 Letters of the shapes, here and in every annotation of the project:
 
@@ -19,6 +20,7 @@ Positions are 1..S in formulas and in `steps`; indices of tensors count from 0.
 
 from attnlab.attention.attention import Attended, Attention, Memory
 from attnlab.attention.scorers import Additive, Concat, Dot, General, Location, ScaledDot, Scorer
+from attnlab.attention.tampering import OVERRIDES, Override
 from attnlab.attention.windows import (
     Global,
     LocalM,
@@ -30,6 +32,7 @@ from attnlab.attention.windows import (
 )
 
 __all__ = [
+    "OVERRIDES",
     "Additive",
     "Attended",
     "Attention",
@@ -43,6 +46,7 @@ __all__ = [
     "LocalPRenorm",
     "Location",
     "Memory",
+    "Override",
     "Positions",
     "ScaledDot",
     "Scorer",

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from attnlab.attention.picking import Rows
 from attnlab.attention.scorers import Scorer
+from attnlab.attention.tampering import Override
 from attnlab.attention.windows import Window
 
 
@@ -70,12 +71,17 @@ class Attention(nn.Module):
     Args:
         scorer: how well a state answers.
         window: which states are asked.
+
+    Attributes:
+        override: what is done to the weights of a trained model, by whoever tests it (`tampering.py`); None
+            in training. No part of a checkpoint.
     """
 
     def __init__(self, scorer: Scorer, window: Window) -> None:
         super().__init__()
         self.scorer = scorer
         self.window = window
+        self.override: Override | None = None
 
     def prepare(self, states: Float[Tensor, "B S K"], lengths: Int[Tensor, " B"]) -> Memory:
         """All that depends on the source alone, once a batch."""
@@ -109,6 +115,8 @@ class Attention(nn.Module):
         scores = self.window.on_scores(scores, where)
         weights = masked_softmax(scores, inside)
         weights = self.window.on_weights(weights, where)
+        if self.override is not None:
+            weights = self.override(weights, inside, steps)
 
         shares = weights.to(states.dtype)
         if where is None:
