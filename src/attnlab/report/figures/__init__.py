@@ -1,7 +1,7 @@
 """The figures of a comparison: one module each, its numbers as rows of a CSV, then its drawing.
 
-A module has `NAME`, `data(comparison, evidence) -> lines`, `caption(...)` and `draw(...)`; `ABSENT` says why there
-is no figure where `data` finds nothing. What is drawn is what the CSV holds.
+A module has `NAME`, `data(comparison, evidence) -> lines`, `caption(...)` and `draw(...)`; `ABSENT` says why
+there is no figure where `data` finds nothing. What is drawn is what the CSV holds.
 """
 
 from __future__ import annotations
@@ -11,14 +11,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attnlab.report.figures import bleu_by_length, numbers, paper, styles
+from attnlab.report.figures import (
+    aer_vs_bleu,
+    bleu_by_length,
+    entropy,
+    numbers,
+    paper,
+    quality_vs_cost,
+    styles,
+    training_curves,
+)
 from attnlab.report.figures.numbers import Line
 from attnlab.report.rows import Comparison
 
 if TYPE_CHECKING:
     from attnlab.report.evidence import Evidence
 
-MODULES: tuple[Any, ...] = (bleu_by_length,)
+MODULES: tuple[Any, ...] = (bleu_by_length, quality_vs_cost, aer_vs_bleu, training_curves, entropy)
 OURS = re.compile(rf"({'|'.join(module.NAME for module in MODULES)})(_.+)?\.(csv|svg|png|pdf)")
 """The names of the files that `write_all` writes."""
 

@@ -52,16 +52,16 @@ def draw(comparison: Comparison, lines: Sequence[Line], cast: styles.Cast) -> Fi
     width = paper.width(entries)
     below = paper.depth(entries, width) if width == paper.ONE else 0.0
     figure, (axes,) = paper.sheet(width, 2.3 + below if width == paper.ONE else 2.7)
-    ticks = _ticks(shown)
-    places = _places(ticks, 2.7 if width == paper.ONE else 3.6)
+    labels = ticks(shown)
+    at = places(labels, 2.7 if width == paper.ONE else 3.6)
     curves = numbers.grouped(shown)
     for row in cast.order(comparison.rows):
         curve, look = curves.get(row.key, []), cast.looks.get(row.key)
-        xs = [places[line["centre"]] for line in curve]
+        xs = [at[line["centre"]] for line in curve]
         axes.plot(xs, [_value(line) for line in curve], **paper.pen(look))
         if look is not None:
             band(axes, xs, curve, "bleu", look.color)
-    axes.set_xticks([places[at] for at in ticks], list(ticks.values()))
+    axes.set_xticks([at[one] for one in labels], list(labels.values()))
     few = ", * too few" if any(line["mark"] == _FEW for line in shown) else ""
     axes.set_xlabel(f"source words (below: sentences{few})")
     start = floor([line for line in shown if line["key"] in cast.looks or line["key"] in cast.crowd])
@@ -103,20 +103,20 @@ def _value(line: Line) -> float:
     return float("nan") if line["bleu"] is None else line["bleu"]
 
 
-def _ticks(lines: Sequence[Line]) -> dict[float, str]:
+def ticks(lines: Sequence[Line]) -> dict[float, str]:
     """By place, the bucket and below it its number of sentences, with its mark."""
-    ticks: dict[float, str] = {}
+    found: dict[float, str] = {}
     for line in lines:
         weak = {_FEW: "*", _SHORT: "\n(short)"}.get(line["mark"], "")
-        ticks.setdefault(line["centre"], f"{label(line).replace('<=', '≤')}\n{line['n']:,}{weak}")
-    return dict(sorted(ticks.items()))
+        found.setdefault(line["centre"], f"{label(line).replace('<=', '≤')}\n{line['n']:,}{weak}")
+    return dict(sorted(found.items()))
 
 
-def _places(ticks: dict[float, str], room: float) -> dict[float, float]:
+def places(labels: dict[float, str], room: float) -> dict[float, float]:
     """In proportion to the words where the labels fit side by side, else at equal distances."""
-    at = list(ticks)
+    at = list(labels)
     if len(at) < 2:
         return {one: one for one in at}
-    widest = max(paper.measure(part) for text in ticks.values() for part in text.split("\n"))
+    widest = max(paper.measure(part) for text in labels.values() for part in text.split("\n"))
     narrowest = min(after - before for before, after in pairwise(at)) / (at[-1] - at[0]) * room
     return {one: one if narrowest > widest else float(index) for index, one in enumerate(at)}

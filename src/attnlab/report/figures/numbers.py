@@ -79,7 +79,7 @@ def ends(line: Line, name: str) -> tuple[float, float, str] | None:
     """What the bar or band of a line spans, and what it is: the interval, else the deviation over seeds."""
     if line[name] is None:
         return None
-    if line["ci_low"] is not None:
+    if line.get("ci_low") is not None:
         return line["ci_low"], line["ci_high"], INTERVAL
     deviation = line.get(f"{name}_sd")
     if deviation is not None:

@@ -1,8 +1,8 @@
 """A figure as papers want it: width of a column, sizes of type, embedded fonts, the same bytes on each call.
 
-PDF embeds TrueType (type 42), which conference checkers ask for. SVG keeps text as text: it can be searched and
-edited, and shows any script where the reader's machine has a font for it. PNG and PDF take letters that DejaVu
-Sans lacks from an installed font; where none has them, a box stands in their place.
+PDF embeds TrueType (type 42), which conference checkers ask for. SVG keeps text as text: it can be searched
+and edited, and shows any script where the reader's machine has a font for it. PNG and PDF take letters that
+DejaVu Sans lacks from an installed font; where none has them, a box stands in their place.
 """
 
 from __future__ import annotations
