@@ -4,7 +4,19 @@ import numpy as np
 import pytest
 
 from attnlab.errors import UserError
-from attnlab.metrics import CREDITS, Gold, agreement, arg_max_links, format_links, links, merge, parse
+from attnlab.metrics import (
+    CREDITS,
+    Gold,
+    agreement,
+    arg_max_links,
+    counts,
+    format_links,
+    links,
+    merge,
+    parse,
+    rates,
+    threshold_links,
+)
 
 
 def slow_merge(weights, source_words, target_words, shift):
@@ -94,3 +106,52 @@ def test_perfect_links_have_aer_zero_and_no_links_no_precision():
 def test_another_number_of_sentences_is_refused():
     with pytest.raises(UserError, match="1 sentences with links, 2 with gold"):
         agreement([set()], [parse(""), parse("")])
+
+
+def test_counts_of_a_sentence_are_those_of_a_slow_loop_and_sum_to_the_agreement():
+    random = np.random.default_rng(5)
+    gold, predicted = [], []
+    for _ in range(20):
+        cells = [(i, j) for i in range(5) for j in range(4)]
+        sure = {link for link in cells if random.random() < 0.2}
+        possible = sure | {link for link in cells if random.random() < 0.2}
+        gold.append(Gold(frozenset(sure), frozenset(possible)))
+        predicted.append({link for link in cells if random.random() < 0.3})
+    table = counts(predicted, gold)
+    assert table.shape == (20, 4) and table.dtype == np.int64
+    for row, found, truth in zip(table.tolist(), predicted, gold, strict=True):
+        in_sure = sum(link in truth.sure for link in found)
+        in_possible = sum(link in truth.possible for link in found)
+        assert row == [len(found), len(truth.sure), in_sure, in_possible]
+    whole = agreement(predicted, gold)
+    assert rates(table.sum(0)) == {name: whole[name] for name in ("aer", "precision", "recall")}
+    assert [whole["links"], whole["sure"]] == table.sum(0)[:2].tolist()
+
+
+def test_links_that_are_only_possible_do_neither_harm_nor_good_to_recall():
+    # P holds 0-0 1-1 2-1 3-2, S of these 0-0 3-2; A has 0-0 1-1 2-3: A & S = 1, A & P = 2
+    gold = [parse("0-0 1p1 2p1 3-2")]
+    assert counts([{(0, 0), (1, 1), (2, 3)}], gold).tolist() == [[3, 2, 1, 2]]
+    found = rates([3, 2, 1, 2])
+    assert found == {"aer": pytest.approx(1 - 3 / 5), "precision": pytest.approx(2 / 3), "recall": 0.5}
+
+
+def test_rates_of_nothing_are_none_and_a_sentence_without_gold_costs_its_links():
+    assert rates([0, 0, 0, 0]) == {"aer": None, "precision": None, "recall": None}
+    assert rates([2, 0, 0, 0]) == {"aer": 1.0, "precision": 0.0, "recall": None}
+    assert counts([], []).shape == (0, 4)
+    assert agreement([{(0, 0)}, {(0, 0)}], [parse("0-0"), parse("")])["precision"] == 0.5
+
+
+def test_threshold_links_are_all_that_reach_it_and_no_zeros():
+    weights = np.array([[0.5, 0.3, 0.2], [0.0, 0.0, 0.0], [0.2, 0.2, 0.6]])
+    assert threshold_links(weights, 0.3) == {(0, 0), (1, 0), (2, 2)}
+    assert threshold_links(weights, 0.9) == frozenset()
+    assert threshold_links(weights, 1e-9) == {(i, j) for j in (0, 2) for i in range(3)}
+    assert threshold_links(np.zeros((0, 0)), 0.1) == threshold_links(np.zeros((2, 0)), 0.1) == frozenset()
+
+
+@pytest.mark.parametrize("least", [0, -0.1, 1.1, float("nan")])
+def test_a_threshold_outside_the_weights_is_refused(least):
+    with pytest.raises(UserError, match=r"such as 0\.2"):
+        threshold_links(np.ones((1, 1)), least)
