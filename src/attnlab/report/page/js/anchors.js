@@ -1,0 +1,34 @@
+/* Published results, in a table of their own: never a row beside the cells, never in a chart of theirs. */
+"use strict";
+(() => {
+  const { data, h, number, missing, scrolled, webLink } = attnlab;
+  const MARKS = { verified: "✓ verified", "second hand": "second hand", "from memory": "from memory" };
+  const HEAD = ["Paper", "System", "Task", "Test set", "Metric", "Value", "Source", "Note"];
+
+  function published(view, body) {
+    const anchors = data.anchors ?? [];
+    if (!anchors.length) return false;
+    if (body.childElementCount) return true; // the same whatever is in view
+    const head = h("tr", {}, ...HEAD.map((name) => h("th", { scope: "col", class: name === "Value" ? "number" : null }, name)));
+    const table = h("table", { class: "plain published" }, h("thead", {}, head), h("tbody", {}, ...anchors.map(line)));
+    body.append(scrolled("Table of published results", table), h("p", { class: "fine" }, "Other data, other tokens, other scorers: for orientation only. The mark says how the number was checked."));
+    return true;
+  }
+
+  function line(anchor) {
+    const value = `${show(anchor.value)}${missing(anchor.sd) ? "" : ` ± ${show(anchor.sd)}`}`;
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, webLink(anchor.url, anchor.paper), anchor.table ? h("span", { class: "muted" }, `, ${anchor.table}`) : null),
+      ...[anchor.system, anchor.task, anchor.test_set, anchor.metric].map((text) => h("td", {}, text ?? "–")),
+      h("td", { class: "number" }, value),
+      h("td", {}, h("span", { class: `badge ${anchor.verified === "verified" ? "good" : "warn"}` }, MARKS[anchor.verified] ?? anchor.verified)),
+      h("td", { class: "note" }, anchor.note ?? ""),
+    );
+  }
+
+  const show = (value) => (typeof value === "number" ? number(value, value < 1 ? 3 : 2) : (value ?? "–"));
+
+  Object.assign(attnlab, { published });
+})();

@@ -1,0 +1,105 @@
+/* The columns of the table of all cells: what each shows, sorts by and says about itself. */
+"use strict";
+(() => {
+  const { h, count, number, signed, interval, probability, short, duration, memory, missing, explains, words } = attnlab;
+
+  /* {id, label, title, value(row) to sort by, cell(row) to show, digits} */
+  function columns(view, kind) {
+    const overrides = [...new Set(view.one.rows.flatMap((row) => Object.keys(row.overrides ?? {})))];
+    const all = [
+      column("bleu", "BLEU", "Mean over the seeds ± sample deviation", (row) => row.bleu?.mean, (row) => spread(row.bleu)),
+      { ...column("ci", "Interval", "Interval of the mean over sentences and seeds; the line is the baseline", (row) => row.bleu?.ci?.[0], null), cell: whisker(view) },
+      column("delta", "Δ baseline", "Difference from the baseline, its interval, and * where significant after Holm", (row) => row.test?.delta, difference),
+      column("p", "p (Holm)", "Approximate randomisation, two-sided, after Holm", (row) => row.test?.p_holm, (row) => probability(row.test?.p_holm)),
+      column("slope", "Slope", `BLEU per 10 ${words(kind)}: what longer sentences cost`, (row) => row.lengths?.[kind]?.slope?.value, slope(kind)),
+      column("chrf", "chrF", "Mean over the seeds ± sample deviation", (row) => row.chrf?.mean, (row) => spread(row.chrf)),
+      column("ter", "TER", "Translation edit rate: lower is better", (row) => row.ter, plain("ter", 2)),
+      column("aer", "AER", "Alignment error rate by forced decoding, weights credited to the token they predict; lower is better", (row) => row.aer?.predicted, (row) => number(row.aer?.predicted, 3)),
+      column("aer_input", "AER (input)", "The same, weights credited to the token that is read", (row) => row.aer?.input, (row) => number(row.aer?.input, 3)),
+      column("entropy", "Entropy", "Mean entropy of the attention, 0 to 1", (row) => row.entropy, plain("entropy", 3)),
+      ...overrides.map((name) =>
+        column(`override.${name}`, words(name), `BLEU lost where the attention is replaced at test time: ${words(name)}`, (row) => row.overrides?.[name]?.delta, (row) => signed(row.overrides?.[name]?.delta)),
+      ),
+      column("perplexity", "Perplexity", "On the test set's references", (row) => row.perplexity, plain("perplexity", 2)),
+      column("length_ratio", "Length ratio", "Words of the translation over words of the reference", (row) => row.length_ratio, plain("length_ratio", 3)),
+      column("parameters", "Parameters", "All, trained", (row) => row.cost?.parameters, (row) => short(row.cost?.parameters)),
+      column("attention", "Attention", "Parameters of scorer and window", (row) => row.cost?.attention, (row) => short(row.cost?.attention)),
+      column("tokens_per_s", "Tokens/s", "Target tokens a second in training", (row) => row.cost?.tokens_per_s, (row) => short(row.cost?.tokens_per_s)),
+      column("wall_s", "Time", "Wall time of a training, mean over the seeds", (row) => row.cost?.wall_s, (row) => duration(row.cost?.wall_s)),
+      column("peak_memory", "Memory", "Peak of a training", (row) => row.cost?.peak_memory, (row) => memory(row.cost?.peak_memory)),
+      column("updates", "Updates", "Of a training, mean over the seeds", (row) => row.cost?.updates, (row) => short(row.cost?.updates)),
+    ];
+    const known = all.filter(({ value }) => view.one.rows.some((row) => !missing(value(row))));
+    return [{ id: "name", label: "Cell", title: "What the cell is made of", value: (row) => row.name.toLowerCase(), text: true }, ...known, seeds()];
+  }
+
+  function column(id, label, title, value, cell) {
+    return { id, label, title, value, cell };
+  }
+
+  const plain = (key, digits) => (row) => number(row[key], digits);
+
+  function seeds() {
+    const title = "Finished seeds; failed, interrupted and missing ones named";
+    return { id: "seeds", label: "Seeds", title, value: (row) => row.runs.length, cell: seedCell };
+  }
+
+  function seedCell(row) {
+    const lost = [["failed", row.failed], ["interrupted", row.interrupted], ["missing", row.missing]].filter(([, some]) => some?.length);
+    return [String(row.runs.length), ...lost.map(([word, some]) => h("span", { class: "lost" }, ` ${word}: ${some.join(", ")}`))];
+  }
+
+  function spread(value) {
+    if (missing(value?.mean)) return "–";
+    return [number(value.mean), missing(value.sd) ? null : h("span", { class: "muted" }, ` ± ${number(value.sd)}`)];
+  }
+
+  function difference(row) {
+    if (!row.test) return row.isBaseline ? h("span", { class: "muted" }, "baseline") : "–";
+    const star = row.test.significant ? h("abbr", { class: "star", title: "Significant after Holm's correction" }, "*") : null;
+    return [signed(row.test.delta), star, h("span", { class: "muted small" }, ` ${interval(row.test.ci)}`)];
+  }
+
+  const slope = (kind) => (row) => {
+    const found = row.lengths?.[kind]?.slope;
+    return found ? [signed(found.value), h("span", { class: "muted small" }, ` ${interval(found.ci)}`)] : "–";
+  };
+
+  /* Mean and interval on the one scale of the table, so that rows can be compared down the column. */
+  function whisker(view) {
+    const ends = view.one.rows.flatMap((row) => row.bleu?.ci ?? (missing(row.bleu?.mean) ? [] : [row.bleu.mean]));
+    const scale = d3.scaleLinear(d3.extent(ends), [3, 97]);
+    const base = view.baseline?.bleu?.mean;
+    return (row) => {
+      if (missing(row.bleu?.mean)) return "–";
+      const [low, high] = row.bleu.ci ?? [row.bleu.mean, row.bleu.mean];
+      const label = `${number(row.bleu.mean)} ${interval(row.bleu.ci)}`;
+      return h(
+        "span",
+        { class: "whisker", role: "img", "aria-label": label, title: label },
+        missing(base) ? null : h("i", { class: "whisker-base", style: { left: `${scale(base)}%` } }),
+        h("i", { class: "whisker-line", style: { left: `${scale(low)}%`, width: `${scale(high) - scale(low)}%` } }),
+        h("i", { class: "whisker-dot", style: { left: `${scale(row.bleu.mean)}%` } }),
+      );
+    };
+  }
+
+  /* A sign behind a name, which lists on hover and focus every factor that differs. */
+  function dagger(row) {
+    if (!row.confounded) return null;
+    const sign = h("button", { type: "button", class: "dagger", "aria-label": `Confounded: ${row.differs.join("; ")}` }, "†");
+    return explains(sign, () => [
+      h("p", { class: "tip-title" }, `Differs from the baseline in ${count(row.differs.length, "factor")}`),
+      h("ul", {}, ...row.differs.map((factor) => h("li", {}, factor))),
+    ]);
+  }
+
+  function badges(row) {
+    return [
+      row.kind === "system" || row.controlled === false && row.kind !== "missing" ? h("span", { class: "badge" }, "not controlled") : null,
+      row.kind === "missing" ? h("span", { class: "badge warn" }, row.failed?.length ? "failed" : "missing") : null,
+    ];
+  }
+
+  Object.assign(attnlab, { columns, dagger, badges, seedCell });
+})();

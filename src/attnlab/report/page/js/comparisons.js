@@ -1,0 +1,110 @@
+/* The tests: which pairs differ, by how much and how surely; controlled ones differ in one factor only. */
+"use strict";
+(() => {
+  const { state, choose, h, count, signed, interval, probability, missing, scrolled, explains } = attnlab;
+  const SHOWN = 100; // lines at once
+  const COLUMNS = [
+    ["first", "First", (test) => test.first],
+    ["second", "Second", (test) => test.second],
+    ["delta", "Difference", (test) => test.delta],
+    ["range", "Interval", (test) => test.low],
+    ["p_bootstrap", "p, bootstrap", (test) => test.p_bootstrap],
+    ["p_randomisation", "p, randomisation", (test) => test.p_randomisation],
+    ["p_holm", "p, Holm", (test) => test.p_holm],
+    ["differs", "Differs in", (test) => test.differs?.length ?? null],
+  ];
+
+  function comparisons(view, body) {
+    const all = tests(view);
+    if (!all.length) return false;
+    const inView = new Set(view.rows.map((row) => row.key));
+    const controllable = all.some((test) => test.differs);
+    const words = state.tests.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = all
+      .filter((test) => inView.has(test.firstKey) && (inView.has(test.secondKey) || test.secondKey === view.one.baseline))
+      .filter((test) => !state.controlled || test.differs?.length === 1)
+      .filter((test) => words.every((word) => `${test.first} ${test.second}`.toLowerCase().includes(word)));
+    const pick = COLUMNS.find(([id]) => id === state.testSort)?.[2] ?? COLUMNS[6][2];
+    const sorted = found.toSorted((a, b) => compare(pick(a), pick(b)));
+    const bar = body.querySelector(".control-line") ?? controls(controllable);
+    bar.querySelector("output").textContent = `${sorted.length} of ${count(all.length, "test")}`;
+    const focused = document.activeElement?.dataset?.focus;
+    const listed = scrolled("Table of tests", h("table", { class: "cells tests" }, head(), h("tbody", {}, ...sorted.slice(0, SHOWN).map((test) => line(test, extent(all))))));
+    const left = sorted.length - SHOWN;
+    body.replaceChildren(bar, listed, left > 0 ? h("p", { class: "fine" }, `The first ${SHOWN} in this order; all are in tests.csv.`) : "");
+    if (focused) body.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+    return true;
+  }
+
+  function compare(x, y) {
+    if (missing(x) || missing(y)) return missing(x) - missing(y);
+    const order = typeof x === "string" ? x.localeCompare(y) : x - y;
+    return state.testDescending ? -order : order;
+  }
+
+  /* The list of the data, or where only a baseline was tested against, the tests of the rows. */
+  function tests(view) {
+    const name = (key) => view.byKey.get(key)?.name ?? key;
+    const given = view.one.tests?.length ? view.one.tests : view.one.rows.filter((row) => row.test).map((row) => ({ first: row.key, second: view.one.baseline, ...row.test }));
+    return given.map((test) => {
+      const [low, high] = test.ci ?? [test.low ?? null, test.high ?? null];
+      return { ...test, low, high, firstKey: test.first, secondKey: test.second, first: name(test.first), second: name(test.second), differs: test.differs ?? factors(view, test) };
+    });
+  }
+
+  function factors(view, { first, second }) {
+    if (second === view.one.baseline) return view.byKey.get(first)?.differs ?? null;
+    if (first === view.one.baseline) return view.byKey.get(second)?.differs ?? null;
+    return null;
+  }
+
+  function controls(controllable) {
+    const search = h("input", { type: "search", class: "search", value: state.tests, placeholder: "Search tests", "aria-label": "Search tests", on: { input: (event) => choose({ tests: event.target.value }) } });
+    const only = h("label", { class: "check" }, h("input", { type: "checkbox", checked: state.controlled, on: { change: (event) => choose({ controlled: event.target.checked }) } }), "only pairs that differ in one factor");
+    return h("div", { class: "control-line" }, search, controllable ? only : null, h("output", { class: "shown", "aria-live": "polite" }));
+  }
+
+  function head() {
+    return h("thead", {}, h("tr", {}, ...COLUMNS.map(([id, label], k) => {
+      const sorted = id === state.testSort;
+      const next = () => choose({ testSort: id, testDescending: sorted ? !state.testDescending : id === "delta" });
+      return h(
+        "th",
+        { scope: "col", class: k < 2 ? "name" : "number", "aria-sort": sorted ? (state.testDescending ? "descending" : "ascending") : "none" },
+        h("button", { type: "button", class: "sort", "data-focus": `test=${id}`, on: { click: next } }, label, h("span", { class: "arrow", "aria-hidden": "true" }, sorted ? (state.testDescending ? "▾" : "▴") : "")),
+      );
+    })));
+  }
+
+  const extent = (all) => d3.max(all.flatMap((test) => [test.low ?? test.delta, test.high ?? test.delta].map(Math.abs))) || 1;
+
+  function line(test, most) {
+    const scale = d3.scaleLinear([-most, most], [3, 97]);
+    const label = `${signed(test.delta)} ${missing(test.low) ? "" : interval([test.low, test.high])}`;
+    const bar = missing(test.low) ? "–" : h(
+      "span",
+      { class: "whisker", role: "img", "aria-label": label, title: label },
+      h("i", { class: "whisker-base", style: { left: `${scale(0)}%` } }),
+      h("i", { class: "whisker-line", style: { left: `${scale(test.low)}%`, width: `${scale(test.high) - scale(test.low)}%` } }),
+      h("i", { class: "whisker-dot", style: { left: `${scale(test.delta)}%` } }),
+    );
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row", class: "name" }, test.first),
+      h("td", { class: "name" }, test.second),
+      h("td", { class: "number" }, signed(test.delta), test.significant ? h("abbr", { class: "star", title: "Significant after Holm's correction" }, "*") : null, h("span", { class: "muted small" }, missing(test.low) ? "" : ` ${interval([test.low, test.high])}`)),
+      h("td", { class: "number" }, bar),
+      ...["p_bootstrap", "p_randomisation", "p_holm"].map((key) => h("td", { class: "number" }, probability(test[key]))),
+      h("td", { class: "number" }, test.differs ? differing(test.differs) : "–"),
+    );
+  }
+
+  function differing(factors) {
+    if (factors.length < 2) return factors[0] ?? "nothing";
+    const sign = h("button", { type: "button", class: "dagger", "aria-label": factors.join("; ") }, `${factors.length} factors †`);
+    return explains(sign, () => [h("ul", {}, ...factors.map((factor) => h("li", {}, factor)))]);
+  }
+
+  Object.assign(attnlab, { comparisons });
+})();

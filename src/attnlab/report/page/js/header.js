@@ -1,0 +1,104 @@
+/* The head of the page: what was asked, what is compared, on what, and how sure the numbers are. */
+"use strict";
+(() => {
+  const { data, choose, h, count, words, show } = attnlab;
+  const at = (id) => document.getElementById(id);
+
+  function header({ one, baseline }) {
+    if (data.question) {
+      at("question").textContent = data.question;
+      at("question").hidden = false;
+    }
+    switcher(one);
+    at("summary").replaceChildren(...summary(one));
+    at("facts").replaceChildren(...facts(one, baseline).map(([term, ...value]) => h("div", {}, h("dt", {}, term), h("dd", {}, ...value))));
+    at("notes").replaceChildren(...notes());
+    at("made-with").textContent = `Made by attnlab ${data.version}${data.anonymous ? ", without names and paths" : ""}.`;
+  }
+
+  function switcher(one) {
+    const box = at("switch");
+    box.hidden = data.comparisons.length < 2;
+    box.replaceChildren(
+      ...data.comparisons.map((other) =>
+        h(
+          "button",
+          {
+            type: "button", class: "tab", "aria-pressed": String(other === one),
+            on: { click: () => choose({ comparison: other.id, filters: {}, off: [], row: "", page: 0, sentence: 0, group: "" }) },
+          },
+          other.label,
+        ),
+      ),
+    );
+  }
+
+  function summary(one) {
+    const kinds = (kind) => one.rows.filter((row) => row.kind === kind).length;
+    const runs = one.rows.filter((row) => row.kind === "cell").reduce((sum, row) => sum + row.runs.length, 0);
+    const what = `${count(kinds("cell"), "cell")} (${count(runs, "run")})`;
+    const also = [
+      kinds("system") && count(kinds("system"), "outside system"),
+      kinds("missing") && `${kinds("missing")} without numbers`,
+    ].filter(Boolean);
+    const varied = one.varying.map((axis) => h("strong", {}, words(axis)));
+    const constant = Object.entries(one.constant ?? {}).map(([axis, option]) => `${words(axis)} ${show(option)}`);
+    return [
+      also.length ? `${what}, ${also.join(", ")}. ` : `${what}. `,
+      ...(varied.length ? ["They differ in ", ...listed(varied), ". "] : []),
+      constant.length ? `In common: ${constant.join(", ")}.` : "",
+    ];
+  }
+
+  function listed(parts) {
+    return parts.flatMap((part, k) => [k === 0 ? "" : k === parts.length - 1 ? " and " : ", ", part]);
+  }
+
+  function facts(one, baseline) {
+    const made = `${Math.round(one.level * 100)} % bootstrap over sentences, ${one.samples.toLocaleString("en")} resamples, seed ${one.seed}`;
+    return [
+      ["Test set", one.label],
+      ["Languages", one.languages],
+      ["Sentences", one.n.toLocaleString("en")],
+      ["Baseline", baseline ? baseline.name : "none named"],
+      ["Intervals", made],
+      ["Tests", one.note_on_tests || `approximate randomisation, ${one.trials.toLocaleString("en")} trials`],
+      ["BLEU", h("code", {}, one.signature)],
+      one.chrf_signature ? ["chrF", h("code", {}, one.chrf_signature)] : null,
+      ["Data", one.origin ?? "", one.fingerprint ? [" ", h("code", { title: "Fingerprint of the test set's text" }, one.fingerprint)] : null],
+    ].filter(Boolean);
+  }
+
+  function notes() {
+    const found = [...data.notes];
+    if (data.unscored.length) found.push(`Without a score on this test set: ${data.unscored.join("; ")}.`);
+    if (!found.length) return [];
+    const list = h("ul", {}, ...found.map((note) => h("li", {}, note)));
+    const title = count(found.length, "note");
+    return [h("details", { class: "notice", open: found.length < 4 }, h("summary", {}, title), list)];
+  }
+
+  /* Light, dark, or as the system has it. */
+  function themeSwitch() {
+    const button = at("theme");
+    const root = document.documentElement;
+    const dark = () => (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+    const say = () => {
+      button.textContent = dark() ? "Light" : "Dark";
+      button.setAttribute("aria-label", `Switch to ${dark() ? "light" : "dark"} colours`);
+    };
+    button.addEventListener("click", () => {
+      root.dataset.theme = dark() ? "light" : "dark";
+      try {
+        localStorage.setItem("attnlab-theme", root.dataset.theme);
+      } catch {
+        /* Kept for this visit only. */
+      }
+      say();
+    });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", say);
+    say();
+  }
+
+  Object.assign(attnlab, { header, themeSwitch });
+})();

@@ -1,0 +1,129 @@
+/* The drawing of quality over length: lines, bands, marks; values of all lines under the pointer or the arrow keys. */
+"use strict";
+(() => {
+  const { h, FONT, chart, keyed, narrow, number, signed, interval, swatch, showTip, hideTip } = attnlab;
+  const SHOWN = 14; // lines in the panel; more would leave the window
+
+  function lengthChart({ lines, unit, difference, baseline }) {
+    const buckets = (lines[0]?.points ?? []).filter((point) => point.n > 0);
+    const marks = new Set(lines.flatMap((line) => line.points.map((point) => point.mark)).filter((mark) => mark && mark !== "empty"));
+    const y = difference ? `BLEU minus ${baseline?.name ?? "baseline"}` : "BLEU";
+    return chart({
+      label: `${y} over length in ${unit}`,
+      caption: caption(lines, marks),
+      className: "length-chart",
+      draw: (width) => interactive(plot(lines, buckets, { width, unit, difference }), lines, buckets, difference),
+      table: () => ({
+        head: [`${unit}`, "n", ...lines.map((line) => line.name)],
+        rows: buckets.map((bucket, k) => [bucket.label, String(bucket.n), ...lines.map((line) => cell(at(line, bucket), difference))]),
+      }),
+    });
+  }
+
+  const at = (line, bucket) => line.points.find((point) => point.label === bucket.label);
+  const cell = (point, difference) => (point ? `${(difference ? signed : number)(point.y)} ${interval([point.low, point.high].includes(null) ? null : [point.low, point.high])}` : "–");
+
+  function caption(lines, marks) {
+    const said = [];
+    if (lines.some((line) => line.range)) said.push("Bands: the range of the group's cells, not an interval.");
+    if (marks.size) said.push(`Hollow marks: ${[...marks].map((mark) => ({ few: "few sentences", short: "too short for 4-grams" })[mark] ?? mark).join(", ")}; read them with care.`);
+    return said.join(" ") || null;
+  }
+
+  function plot(lines, buckets, { width, unit, difference }) {
+    const crowd = lines.length > 8;
+    const layers = lines.flatMap((line) => {
+      const points = line.points.filter((point) => point.n > 0);
+      const known = points.filter((point) => point.y !== null);
+      const render = keyed(line.key);
+      const thick = line.baseline ? 2.6 : 2;
+      return [
+        Plot.areaY(points, { x: "x", y1: "low", y2: "high", fill: line.look.color, fillOpacity: crowd ? 0.05 : 0.12, render }),
+        Plot.lineY(points, { x: "x", y: "y", stroke: line.look.color, strokeWidth: thick, strokeDasharray: line.look.dash, strokeLinejoin: "round", render }),
+        Plot.dot(known, {
+          x: "x", y: "y", symbol: line.look.symbol, r: 3.6, stroke: line.look.color, strokeWidth: 1.6,
+          fill: (point) => (point.mark ? "var(--surface)" : line.look.color), render,
+        }),
+      ];
+    });
+    return Plot.plot({
+      width,
+      height: narrow() ? 320 : 430,
+      marginLeft: 44,
+      marginRight: 14,
+      marginBottom: 44,
+      style: FONT,
+      x: { domain: extent(buckets), ticks: buckets.map((bucket) => bucket.centre), tickFormat: (x) => buckets.find((bucket) => bucket.centre === x)?.label ?? "", tickSize: 0, label: `Length in ${unit}`, labelAnchor: "center", labelArrow: "none" },
+      y: { nice: true, axis: null },
+      marks: [
+        Plot.gridY({ ticks: 7, stroke: "var(--line)", strokeOpacity: 1 }),
+        Plot.axisY({ tickSize: 0, ticks: 7, label: difference ? "Difference in BLEU" : "BLEU", labelArrow: "none" }),
+        ...(difference ? [Plot.ruleY([0], { stroke: "var(--ink)", strokeDasharray: "5 3" })] : []),
+        ...layers,
+        Plot.ruleX(buckets, Plot.pointerX({ x: "centre", stroke: "var(--muted)", strokeWidth: 1, maxRadius: 1e4 })),
+      ],
+    });
+  }
+
+  function extent(buckets) {
+    if (buckets.length < 2) return buckets.map((bucket) => [bucket.centre - 5, bucket.centre + 5]).flat();
+    const [low, high] = d3.extent(buckets, (bucket) => bucket.centre);
+    const aside = (high - low) * 0.03;
+    return [low - aside, high + aside];
+  }
+
+  /* The panel beside the rule, and the arrow keys that move the rule. */
+  function interactive(drawn, lines, buckets, difference) {
+    const svg = drawn.tagName === "svg" ? drawn : drawn.querySelector("svg");
+    const scale = drawn.scale("x");
+    const place = (bucket) => {
+      const box = svg.getBoundingClientRect();
+      const unit = box.width / Number(svg.getAttribute("width"));
+      return { x: box.left + scale.apply(bucket.centre) * unit, y: box.top + box.height * 0.45 };
+    };
+    drawn.addEventListener("input", () => {
+      if (!drawn.value) return hideTip();
+      const { x, y } = place(drawn.value);
+      showTip(x, y, panel(drawn.value, lines, difference));
+    });
+    svg.addEventListener("pointerleave", hideTip);
+    svg.setAttribute("tabindex", "0");
+    let current = -1;
+    svg.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step || !buckets.length) return;
+      event.preventDefault();
+      current = Math.max(0, Math.min(buckets.length - 1, current + step));
+      const { x, y } = place(buckets[current]);
+      const options = { clientX: x, clientY: y, pointerType: "mouse", bubbles: true };
+      svg.dispatchEvent(new PointerEvent("pointerenter", options));
+      svg.dispatchEvent(new PointerEvent("pointermove", options));
+    });
+    svg.addEventListener("blur", hideTip);
+    return drawn;
+  }
+
+  function panel(bucket, lines, difference) {
+    const values = lines
+      .map((line) => ({ line, point: at(line, bucket) }))
+      .filter(({ point }) => point && point.y !== null)
+      .sort((a, b) => b.point.y - a.point.y);
+    const rows = values.slice(0, SHOWN).map(({ line, point }) =>
+      h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, swatch(line.look), line.name),
+        h("td", { class: "number" }, (difference ? signed : number)(point.y)),
+        h("td", { class: "number muted" }, point.low === null ? "" : interval([point.low, point.high], 1)),
+      ),
+    );
+    const left = values.length - rows.length;
+    return [
+      h("p", { class: "tip-title" }, `${bucket.label}`, h("span", { class: "muted" }, ` n = ${bucket.n.toLocaleString("en")}${bucket.mark ? `, ${bucket.mark}` : ""}`)),
+      h("table", {}, h("tbody", {}, ...rows)),
+      left > 0 ? h("p", { class: "muted" }, `and ${left} more`) : null,
+    ].filter(Boolean);
+  }
+
+  Object.assign(attnlab, { lengthChart });
+})();

@@ -1,0 +1,94 @@
+/* Quality against cost, and against alignment: a mark a cell. */
+"use strict";
+(() => {
+  const { state, choose, h, FONT, chart, narrow, looks, swatch, number, interval, short, duration, memory, missing, showTip, hideTip } = attnlab;
+  const COSTS = {
+    wall_s: ["Training time", duration], parameters: ["Parameters", short], attention: ["Attention parameters", short],
+    tokens_per_s: ["Tokens a second", short], peak_memory: ["Peak memory", memory], updates: ["Updates", short],
+  };
+
+  function trade(view, body) {
+    const costs = Object.keys(COSTS).filter((key) => view.scored.some((row) => !missing(row.cost?.[key])));
+    const aligned = view.scored.some((row) => !missing(row.aer?.predicted));
+    if (!costs.length && !aligned) return false;
+    const cost = costs.includes(state.cost) ? state.cost : costs[0];
+    const parts = [];
+    if (cost) {
+      const [label, say] = COSTS[cost];
+      const select = h(
+        "select",
+        { "aria-label": "Cost", "data-focus": "cost", on: { change: (event) => choose({ cost: event.target.value }) } },
+        ...costs.map((key) => h("option", { value: key, selected: key === cost }, COSTS[key][0])),
+      );
+      parts.push(panel(view, "Quality against cost", select, { x: (row) => row.cost?.[cost], label, say }));
+    }
+    if (aligned) parts.push(panel(view, "Quality against alignment error", null, { x: (row) => row.aer?.predicted, label: "AER (lower is better)", say: (value) => number(value, 2) }));
+    body.replaceChildren(h("div", { class: "pair" }, ...parts));
+    return true;
+  }
+
+  function panel(view, title, control, { x, label, say }) {
+    const points = view.scored.filter((row) => !missing(x(row))).map((row) => ({ row, x: x(row), y: row.bleu.mean, low: row.bleu.ci?.[0], high: row.bleu.ci?.[1] }));
+    const figure = chart({
+      label: `BLEU against ${label}`,
+      className: "scatter",
+      draw: (width) => interactive(plot(view, points, { width, label, say }), view, label, say),
+      table: () => ({
+        head: ["Cell", label, "BLEU"],
+        rows: points.map((point) => [point.row.name, say(point.x), `${number(point.y)} ${interval(point.row.bleu.ci)}`]),
+      }),
+    });
+    return h("div", {}, h("div", { class: "panel-head" }, h("h3", {}, title), control), figure);
+  }
+
+  function plot(view, points, { width, label, say }) {
+    const look = looks(view);
+    const [low, high] = d3.extent(points, (point) => point.x);
+    const log = low > 0 && high / low > 30;
+    const bySymbol = d3.group(points, ({ row }) => look(row).symbol);
+    const color = ({ row }) => look(row).color;
+    return Plot.plot({
+      width,
+      height: narrow() ? 280 : 330,
+      marginLeft: 44,
+      marginBottom: 44,
+      marginRight: 16,
+      style: FONT,
+      x: { type: log ? "log" : "linear", nice: !log, inset: 8, ticks: Math.max(3, Math.floor(width / 110)), tickFormat: (value) => (log && !/^[125]/.test(String(value)) ? "" : say(value)), tickSize: 0, label, labelAnchor: "center", labelArrow: "none" },
+      y: { nice: true, inset: 4, axis: null },
+      marks: [
+        Plot.gridY({ ticks: 6, stroke: "var(--line)", strokeOpacity: 1 }),
+        Plot.axisY({ ticks: 6, tickSize: 0, label: "BLEU", labelArrow: "none" }),
+        Plot.ruleX(points, { x: "x", y1: "low", y2: "high", stroke: color, strokeOpacity: points.length > 60 ? 0.15 : 0.45, strokeWidth: 1.5 }),
+        ...[...bySymbol].map(([symbol, some]) => Plot.dot(some, { x: "x", y: "y", symbol, r: 4.5, fill: color, fillOpacity: points.length > 60 ? 0.6 : 0.95, stroke: "var(--surface)", strokeWidth: 1 })),
+        Plot.dot(points, Plot.pointer({ x: "x", y: "y", r: 8, stroke: "var(--ink)", strokeWidth: 1.5, maxRadius: 40 })),
+      ],
+    });
+  }
+
+  function interactive(drawn, view, label, say) {
+    const svg = drawn.tagName === "svg" ? drawn : drawn.querySelector("svg");
+    const look = looks(view);
+    drawn.addEventListener("input", () => {
+      const point = drawn.value;
+      svg.style.cursor = point ? "pointer" : "";
+      if (!point) return hideTip();
+      const box = svg.getBoundingClientRect();
+      const unit = box.width / Number(svg.getAttribute("width"));
+      showTip(
+        box.left + drawn.scale("x").apply(point.x) * unit,
+        box.top + drawn.scale("y").apply(point.y) * unit,
+        h("p", { class: "tip-title" }, swatch(look(point.row)), point.row.name),
+        h("p", {}, `BLEU ${number(point.y)} ${interval(point.row.bleu.ci)}`),
+        h("p", {}, `${label}: ${say(point.x)}`),
+      );
+    });
+    svg.addEventListener("pointerleave", hideTip);
+    svg.addEventListener("click", () => {
+      if (drawn.value) choose({ row: drawn.value.row.key });
+    });
+    return drawn;
+  }
+
+  Object.assign(attnlab, { trade });
+})();
