@@ -132,7 +132,8 @@ def test_evaluations_add_test_sets_but_never_a_second_score_of_one(make, save):
     record = results.read(folder)
     for name, test_set in [("coco", "coco"), ("greedy", "flickr")]:
         further = {key: record[key] for key in results.REQUIRED["evaluation"] if key in record}
-        further |= {"checkpoint": "best", "test": {test_set: record["test"]["flickr"]}}
+        scores = {**record["test"]["flickr"], "search": {"beam_size": 1 if name == "greedy" else 5}}
+        further |= {"checkpoint": "best", "test": {test_set: scores}}
         results.write_evaluation(results.build_evaluation(**further), folder, name)
     report = load([top])
     assert [one.test_set for one in report.comparisons] == ["coco", "flickr"]

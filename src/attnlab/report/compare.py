@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from attnlab import results
 from attnlab.errors import UserError
+from attnlab.report import beside, expected
+from attnlab.report.origins import Origins
 from attnlab.report.rows import Comparison, Report, Row, Run, seed_label
 from attnlab.report.settings import differences
 from attnlab.results import Record
@@ -20,6 +21,9 @@ from attnlab.sweep.identity import AXES
 
 def load(folders: Iterable[Path], test_sets: Sequence[str] = ()) -> Report:
     """Finds and compares the records under the folders; `test_sets` keeps some test sets only.
+
+    Where the same seed of a cell lies, with other numbers, in several of the folders, these are two versions
+    of it: the rows are kept apart by folder. Cells that a study's file asks for are rows even without a run.
 
     Raises:
         UserError: a folder does not exist or holds no finished run, or no record has such a test set.
@@ -33,14 +37,25 @@ def load(folders: Iterable[Path], test_sets: Sequence[str] = ()) -> Report:
         raise UserError(
             f"{where}: no records (result.json) here; give folders of runs that attnlab train made"
         )
-    report = compare(found.records, test_sets)
-    notes = [f"left out: {problem}" for problem in found.problems] + report.notes
+    notes = [f"left out: {problem}" for problem in found.problems]
+    report = compare(found.records, test_sets, folders, found.unfinished)
     unscored = report.unscored + [f"{state.of(folder)}: {folder}: no record" for folder in found.unfinished]
-    return Report(report.comparisons, notes, unscored)
+    return report._replace(notes=notes + report.notes, unscored=unscored)
 
 
-def compare(records: Sequence[tuple[Path, Record]], test_sets: Sequence[str] = ()) -> Report:
+def compare(
+    records: Sequence[tuple[Path, Record]],
+    test_sets: Sequence[str] = (),
+    folders: Sequence[Path] = (),
+    unfinished: Sequence[Path] = (),
+) -> Report:
     """Groups records into comparisons and rows.
+
+    Args:
+        records: run folders and their records.
+        test_sets: keeps these only; all by default.
+        folders: those that were asked for, by which versions of a cell are told apart.
+        unfinished: run folders without a record.
 
     Raises:
         UserError: no finished run, or none with one of `test_sets`.
@@ -52,21 +67,16 @@ def compare(records: Sequence[tuple[Path, Record]], test_sets: Sequence[str] = (
         kind = _state(*first)
         number = sum(_state(*one) == kind for one in ended)
         raise UserError(f"no finished run: {_count(number, 'run')} {kind} ({_failure(first[1])})")
-    groups: dict[tuple[str, str, str, str], list[Run]] = {}
     notes: list[str] = []
-    for folder, record in done:
-        for name, test, data in _tests(folder, record, notes):
-            if not test_sets or name in test_sets:
-                key = (_languages(data), name, _fingerprint(data, name), test["bleu"]["signature"])
-                groups.setdefault(key, []).append(Run(folder, record, test, data))
-    if not groups:
-        known = ", ".join(sorted({name for _, record in done for name in record["test"]})) or "none"
-        if not test_sets:
-            raise UserError("no record has a test set: the runs were made with data.test=[]")
-        raise UserError(f"no record has test set {', '.join(test_sets)}; there are: {known}")
-    comparisons = [Comparison(*key, _rows(runs, notes)) for key, runs in groups.items()]
+    groups = _groups(done, test_sets, notes)
+    origins = Origins(folders)
+    studies = expected.studies([*(folder for folder, _ in records), *unfinished], folders, done, notes)
+    comparisons = [Comparison(*key, _rows(runs, origins, notes)) for key, runs in groups.items()]
     for comparison in comparisons:
-        _add_failed(comparison, [record for _, record in ended])
+        apart = any(row.origin for row in comparison.rows)
+        _add_failed(comparison, ended, origins)
+        for study in studies:
+            expected.add(comparison, study, ended, origins.of(study.path) if apart else "")
         _add_missing(comparison)
         differences(comparison.rows)
         comparison.rows.sort(key=_order)
@@ -81,7 +91,33 @@ def compare(records: Sequence[tuple[Path, Record]], test_sets: Sequence[str] = (
     commits = {json.dumps(record["code"], sort_keys=True) for _, record in done}
     if len(commits) > 1:
         notes.append(f"the records come from {len(commits)} states of the code (code.commit, code.dirty)")
-    return Report(comparisons, list(dict.fromkeys(notes)), list(dict.fromkeys(unscored)))
+    questions = list(dict.fromkeys(study.question for study in studies if study.question))
+    return Report(
+        comparisons,
+        list(dict.fromkeys(notes)),
+        list(dict.fromkeys(unscored)),
+        origins.title(),
+        questions[0] if len(questions) == 1 else None,
+    )
+
+
+def _groups(
+    done: Sequence[tuple[Path, Record]], test_sets: Sequence[str], notes: list[str]
+) -> dict[tuple[str, str, str, str], list[Run]]:
+    """The runs by language pair, test set, its fingerprint and BLEU signature."""
+    groups: dict[tuple[str, str, str, str], list[Run]] = {}
+    for folder, record in done:
+        for run, name in beside.tests(folder, record, notes):
+            if not test_sets or name in test_sets:
+                signature = run.test["bleu"]["signature"]
+                key = (_languages(run.data), name, _fingerprint(run.data, name), signature)
+                groups.setdefault(key, []).append(run)
+    if groups:
+        return groups
+    known = ", ".join(sorted({name for _, record in done for name in record["test"]})) or "none"
+    if not test_sets:
+        raise UserError("no record has a test set: the runs were made with data.test=[]")
+    raise UserError(f"no record has test set {', '.join(test_sets)}; there are: {known}")
 
 
 def natural(text: str) -> list[tuple[int, str]]:
@@ -89,29 +125,16 @@ def natural(text: str) -> list[tuple[int, str]]:
     return [(int(part) if part.isdecimal() else -1, part) for part in re.split(r"(\d+)", text)]
 
 
-def _tests(folder: Path, record: Record, notes: list[str]) -> list[tuple[str, Record, Record]]:
-    """The test sets of a run, with those that `attnlab evaluate` added: name, scores, data."""
-    tests = [(name, test, record["data"]) for name, test in record["test"].items()]
-    try:
-        further = results.evaluations(folder)
-    except UserError as error:
-        notes.append(f"left out: {error}")
-        return tests
-    counts = Counter(name for evaluation in further.values() for name in evaluation["test"])
-    for label, evaluation in further.items():
-        for name, test in evaluation["test"].items():
-            if name in record["test"] or counts[name] > 1:
-                notes.append(f"left out: {folder}/{results.EVALUATIONS}/{label}.json scores {name} once more")
-            else:
-                tests.append((name, test, evaluation["data"]))
-    return tests
+def _rows(runs: Sequence[Run], origins: Origins, notes: list[str]) -> list[Row]:
+    """One row a cell, one run a seed: of several records of one seed the one that ended last.
 
-
-def _rows(runs: Sequence[Run], notes: list[str]) -> list[Row]:
-    """One row a cell, one run a seed: of several records of one seed the one that ended last."""
-    cells: dict[str, dict[str, Run]] = {}
+    Rows of several versions (`Origins.several`) have an `origin`.
+    """
+    apart = origins.several(runs)
+    cells: dict[tuple[str, str], dict[str, Run]] = {}
     for run in runs:
-        seeds = cells.setdefault(str(run.record["cell_id"]), {})
+        origin = origins.of(run.folder) if apart else ""
+        seeds = cells.setdefault((str(run.record["cell_id"]), origin), {})
         other = seeds.get(run.seed)
         if other is not None:
             kept, left = sorted((run, other), key=lambda one: (str(one.record["ended"]), str(one.folder)))[
@@ -123,19 +146,27 @@ def _rows(runs: Sequence[Run], notes: list[str]) -> list[Row]:
             run = kept
         seeds[run.seed] = run
     rows = []
-    for cell_id, seeds in cells.items():
+    for (cell_id, origin), seeds in cells.items():
         ordered = [seeds[label] for label in sorted(seeds, key=natural)]
         first = ordered[0].record
         cell = {axis: first["cell"][axis] for axis in AXES}
-        rows.append(Row(cell, cell_id, first["config"] or {}, ordered))
+        row = Row(cell, cell_id, first["config"] or {}, ordered, origin=origin)
+        row.factors = dict(first["factors"] or {})
+        row.segments = {
+            run.seed: found for run in ordered if (found := beside.statistics(run, notes)) is not None
+        }
+        row.overrides = beside.overrides(ordered)
+        rows.append(row)
     return rows
 
 
-def _add_failed(comparison: Comparison, failed: Sequence[Record]) -> None:
+def _add_failed(comparison: Comparison, failed: Sequence[tuple[Path, Record]], origins: Origins) -> None:
     """Names the seeds that gave no score beside those of their cell that did."""
-    rows = {row.cell_id: row for row in comparison.rows}
-    for record in failed:
-        row, seed = rows.get(str(record["cell_id"])), seed_label(record)
+    rows = {(row.cell_id, row.origin): row for row in comparison.rows}
+    for folder, record in failed:
+        cell_id = str(record["cell_id"])
+        row = rows.get((cell_id, "")) or rows.get((cell_id, origins.of(folder)))
+        seed = seed_label(record)
         if row is None or seed in {run.seed for run in row.runs} | set(row.failed) | set(row.interrupted):
             continue
         seeds = row.interrupted if state.stopped(record) else row.failed
@@ -144,21 +175,24 @@ def _add_failed(comparison: Comparison, failed: Sequence[Record]) -> None:
 
 
 def _add_missing(comparison: Comparison) -> None:
-    seeds = [{*(run.seed for run in row.runs), *row.failed, *row.interrupted} for row in comparison.rows]
+    seeds = [
+        {*(run.seed for run in row.runs), *row.failed, *row.interrupted, *row.missing}
+        for row in comparison.rows
+    ]
     for row, own in zip(comparison.rows, seeds, strict=True):
-        row.missing = sorted(set().union(*seeds) - own, key=natural)
+        row.missing = sorted({*row.missing, *(set().union(*seeds) - own)}, key=natural)
 
 
 def _order(row: Row) -> tuple[Any, ...]:
     """The cells without attention first, as the baseline; then by encoder, order, window, scorer."""
     names = [str(row.cell[axis]) for axis in ("encoder", "decoder", "window", "scorer")]
-    return (row.attends, *names, natural(row.settings), row.cell_id)
+    return (row.attends, *names, natural(row.settings), row.cell_id, row.origin)
 
 
 def _main_first(comparison: Comparison) -> tuple[Any, ...]:
-    runs = sum(len(row.runs) for row in comparison.rows)
+    runs = sum(len(row.runs) for row in comparison.scored)
     key = (comparison.test_set, comparison.languages, comparison.signature, comparison.fingerprint)
-    return (-len(comparison.rows), -runs, *key)
+    return (-len(comparison.scored), -runs, *key)
 
 
 def _name_comparisons(comparisons: Sequence[Comparison]) -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from attnlab.metrics import length
+from attnlab.report.fairness import confounded
 from attnlab.report.rows import Comparison, Row
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class Evidence:
             bleu.against.get(row.key),
             bleu.lengths.get(row.key, {}),
             differs,
-            len(differs) > 1,
+            confounded(differs),
         )
 
 
@@ -154,6 +155,7 @@ def evidence(
     trials: int = 10000,
     level: float = 0.95,
     seed: int = 12345,
+    tick: Callable[[], None] = lambda: None,
 ) -> Evidence:
     """Intervals, tests and length curves of every row that has the statistics of its sentences.
 
@@ -166,8 +168,15 @@ def evidence(
         trials: of the approximate randomisation.
         level: of the intervals; a test is significant where Holm's p is below 1 - `level`.
         seed: of all random numbers.
+        tick: called now and then, for a progress bar.
 
     Raises:
         UserError: no row, or several, are called `baseline`.
     """
-    raise NotImplementedError
+    from attnlab.report import baseline as baselines
+    from attnlab.report.gather import gather
+    from attnlab.report.measure import Draw
+
+    return gather(
+        comparison, baselines.find(comparison, baseline), Draw(samples, trials, level, seed), pairs, tick
+    )

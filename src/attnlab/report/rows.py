@@ -1,4 +1,4 @@
-"""What a comparison is made of: runs, rows (a cell or a system each) and the values of a row over its seeds."""
+"""What a comparison is made of: runs, rows (a cell or a system each), the values of a row over its seeds."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from statistics import fmean, stdev
 from typing import TYPE_CHECKING, NamedTuple
 
 from attnlab import results
+from attnlab.metrics.seeds import Spread, spread
 from attnlab.results import Record
 from attnlab.sweep.identity import AXES
 
@@ -20,14 +20,6 @@ if TYPE_CHECKING:
 
 CELL, SYSTEM, MISSING = "cell", "system", "missing"
 """The kinds of a row: a cell with finished runs; somebody else's system; a cell without any finished run."""
-
-
-class Spread(NamedTuple):
-    """A value over seeds: mean, sample standard deviation (n - 1; None for one seed) and their number."""
-
-    mean: float | None
-    deviation: float | None
-    n: int
 
 
 class Run(NamedTuple):
@@ -74,7 +66,7 @@ class Row:
         failed, interrupted, missing: labels of the seeds without a score.
         settings: what tells the row from the others beside the axes.
         kind: `cell`, `system` or `missing`.
-        controlled: whether the row comes from a record of ours; nothing is known of another system's training.
+        controlled: whether a record of ours tells how it was trained.
         origin: the study or folder it comes from, where the same cell stands in several; else empty.
         factors: what the decoder's order means: `asks`, `context_goes_to`, `fed_back`.
         segments: statistics of each sentence by seed, where the runs have them.
@@ -118,10 +110,7 @@ class Row:
 
     def spread(self, pick: Callable[[Run], float | None]) -> Spread:
         """Mean and deviation over the seeds that have a value."""
-        values = [float(value) for value in map(pick, self.runs) if value is not None]
-        if not values:
-            return Spread(None, None, 0)
-        return Spread(fmean(values), stdev(values) if len(values) > 1 else None, len(values))
+        return spread([None if value is None else float(value) for value in map(pick, self.runs)])
 
     def buckets(self, name: str) -> list[tuple[Record, Spread]]:
         """Each length bucket (of the first seed: they share the test set) and its BLEU over seeds."""
@@ -208,30 +197,6 @@ class Report(NamedTuple):
     unscored: list[str]
     title: str = ""
     question: str | None = None
-
-
-def system(name: str, file: Path, test: Record, data: Record, segments: Segments) -> Row:
-    """The row of a system from outside: hypotheses of the comparison's test set, and nothing else known.
-
-    Args:
-        name: as asked for.
-        file: its hypotheses.
-        test: in the shape of a record's `test.<set>`, as `metrics.Metrics.score` gives it; what only a
-            model can tell (`perplexity`, `alignment`, ...) may be absent.
-        data: the `data` of the run whose references were used.
-        segments: statistics of its sentences.
-    """
-    record: Record = {"seed": "-", "config": {}, "cell_id": name, "overrides": [], "factors": {}}
-    run = Run(Path(file), record, {"chrf": None, "ter": None, **test}, data)
-    return Row(
-        cell=dict.fromkeys(AXES),
-        cell_id=name,
-        config={},
-        runs=[run],
-        kind=SYSTEM,
-        controlled=False,
-        segments={run.seed: segments},
-    )
 
 
 def seed_label(record: Record) -> str:

@@ -6,12 +6,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from attnlab.report.rows import MISSING, Row
 from attnlab.sweep.identity import AXES, IGNORED, IGNORED_NAMES, PLACES, unused
-
-if TYPE_CHECKING:
-    from attnlab.report.rows import Row
 
 _ABSENT = "-"
 _TARGET = "._target_"
@@ -30,37 +28,43 @@ def differences(rows: Sequence[Row]) -> None:
     A setting outside the axes is named in every row as soon as two rows differ in it: whoever compares them
     must know. Settings of an axis (`scorer.units`) are named only among cells of one name. Of a group with
     another option (`tokenizer=bpe`) the option is named, and not the settings that come with it. What does
-    not belong to a cell's identity (seeds, places, devices, options without effect) is left out.
+    not belong to a cell's identity (seeds, places, devices, options without effect) is left out. Rows of
+    which no settings are known get none; where their axes do not tell them apart, the end of their name.
     """
-    outside = _told(rows, lambda key: key.split(".")[0] not in AXES, _INTERVALS)
+    unknown = [row for row in rows if not row.config and row.kind == MISSING]
+    for row in unknown:
+        if sum(row.cell == other.cell for other in rows) > 1:
+            row.settings = row.cell_id.rpartition("-")[2]
+    rows = [row for row in rows if row.config]
+    outside = told(rows, lambda key: key.split(".")[0] not in AXES, _INTERVALS)
     for same in _together(rows, lambda row: tuple(row.cell.values())):
-        own = _told(same, lambda key: key.split(".")[0] in AXES, _INTERVALS)
+        own = told(same, lambda key: key.split(".")[0] in AXES, _INTERVALS)
         for row in same:
-            row.settings = _text(outside[row.cell_id] | own[row.cell_id])
+            row.settings = _text(outside[row.key] | own[row.key])
     for same in _together(rows, lambda row: (*row.cell.values(), row.settings)):
-        rest = _told(same, lambda key: any(key.startswith(path) for path in _INTERVALS), frozenset())
+        rest = told(same, lambda key: any(key.startswith(path) for path in _INTERVALS), frozenset())
         for row in same:
-            row.settings = " ".join(filter(None, [row.settings, _text(rest[row.cell_id])]))
+            row.settings = " ".join(filter(None, [row.settings, _text(rest[row.key])]))
 
 
-def _told(rows: Sequence[Row], wanted: Callable[[str], bool], dropped: AbstractSet[str]) -> dict[str, Told]:
-    """Of every row, by its cell, the wanted settings in which the rows differ."""
+def told(rows: Sequence[Row], wanted: Callable[[str], bool], dropped: AbstractSet[str]) -> dict[str, Told]:
+    """Of every row, by its key, the wanted settings in which the rows differ."""
     flat = {
-        row.cell_id: {
+        row.key: {
             key: value
             for key, value in _leaves(row.config, IGNORED | dropped | unused(row.config))
             if wanted(key)
         }
         for row in rows
     }
-    told: dict[str, Told] = {cell: {} for cell in flat}
-    given = {row.cell_id: _given(row) for row in rows}
+    found: dict[str, Told] = {cell: {} for cell in flat}
+    given = {row.key: _given(row) for row in rows}
     swapped = _swapped(flat, given)
     for path in swapped:
         names = _names(path, flat, given)
         alike: dict[str, list[str]] = {}
         for cell in flat:
-            told[cell][path] = names[cell]
+            found[cell][path] = names[cell]
             alike.setdefault(names[cell], []).append(cell)
         for cells in alike.values():
             inside = [{k: v for k, v in flat[cell].items() if k.startswith(f"{path}.")} for cell in cells]
@@ -68,12 +72,12 @@ def _told(rows: Sequence[Row], wanted: Callable[[str], bool], dropped: AbstractS
             everywhere = set(_differing(list(flat.values())))
             kept |= {key for cell in cells for key in given[cell] if key in everywhere}
             for cell, own in zip(cells, inside, strict=True):
-                told[cell] |= {key: own[key] for key in kept if key in own and key != path + _TARGET}
+                found[cell] |= {key: own[key] for key in kept if key in own and key != path + _TARGET}
     for key in _differing(list(flat.values())):
         if not any(key == path or key.startswith(f"{path}.") for path in swapped):
             for cell, table in flat.items():
-                told[cell][key] = table.get(key, _ABSENT)
-    return told
+                found[cell][key] = table.get(key, _ABSENT)
+    return found
 
 
 def _given(row: Row) -> dict[str, str]:

@@ -1,0 +1,150 @@
+"""What lies beside a record: sentence statistics, sample sentences, the curve of a training, tampered scores."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attnlab import results, segments
+from attnlab.errors import UserError
+from attnlab.metrics.seeds import spread
+from attnlab.report.rows import Run, Tampered
+from attnlab.results import Record
+
+SAMPLES = "samples.json"
+CURVE = "metrics.jsonl"
+OVERRIDE = "attention_override"
+_NO_OVERRIDE = (None, "none")
+
+
+def tests(folder: Path, record: Record, notes: list[str]) -> list[tuple[Run, str]]:
+    """The test sets of a run, with those that `attnlab evaluate` added, and their names.
+
+    An evaluation that repeats the run's own scores lends its sentence statistics to a run that has none.
+    """
+    try:
+        further = results.evaluations(folder)
+    except UserError as error:
+        notes.append(f"left out: {error}")
+        further = {}
+    plain = {label: one for label, one in further.items() if _override(one) is None}
+    counts = Counter(name for one in plain.values() for name in one["test"])
+    found = {}
+    for name, test in record["test"].items():
+        tampered = _tampered(further, name, test, folder, notes)
+        found[name] = Run(folder, record, test, record["data"], folder / "test" / name, tampered)
+    for label, evaluation in plain.items():
+        for name, test in evaluation["test"].items():
+            place = folder / results.EVALUATIONS / label / name
+            own = found.get(name) if name in record["test"] else None
+            if own is not None and all(own.test[key] == test[key] for key in ("bleu", "search")):
+                if own.place is not None and not (own.place / segments.NAME).exists():
+                    found[name] = own._replace(place=place)
+            elif own is not None or counts[name] > 1:
+                file = f"{folder}/{results.EVALUATIONS}/{label}.json"
+                notes.append(f"left out: {file} scores {name} once more")
+            else:
+                tampered = _tampered(further, name, test, folder, notes)
+                found[name] = Run(folder, record, test, evaluation["data"], place, tampered)
+    return [(run, name) for name, run in found.items()]
+
+
+def overrides(runs: Sequence[Run]) -> dict[str, Tampered]:
+    """What tampered weights do to BLEU, over the seeds that were evaluated so."""
+    found = {}
+    for name in sorted({name for run in runs for name in run.tampered}):
+        own = [run for run in runs if name in run.tampered]
+        bleu = [run.tampered[name] for run in own]
+        delta = [run.tampered[name] - run.test["bleu"]["score"] for run in own]
+        found[name] = Tampered(spread(bleu), spread(delta))
+    return found
+
+
+def statistics(run: Run, notes: list[str]) -> segments.Segments | None:
+    """The statistics of a run's sentences, if they are there and are those of the record's own score."""
+    if run.place is None:
+        return None
+    path = run.place / segments.NAME
+    try:
+        found = segments.read(run.place, int(run.test["n"]))
+    except UserError as error:
+        notes.append(f"left out: {error}")
+        return None
+    if found is None:
+        return None
+    if found.bleu_signature != run.test["bleu"]["signature"]:
+        notes.append(f"left out: {path} is of BLEU {found.bleu_signature}, the record of another")
+        return None
+    return found
+
+
+def samples(run: Run) -> list[Record]:
+    """The sample sentences of a run's test set; none where there are none or the data forbids to show them."""
+    if run.place is None or not run.data.get("show_samples"):
+        return []
+    try:
+        found = json.loads((run.place / SAMPLES).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return []
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def curve(run: Run) -> list[tuple[int, float | None, float | None]]:
+    """The validations of a training: updates, BLEU, loss; lines that are no JSON are left out."""
+    found: dict[int, dict[str, Any]] = {}
+    try:
+        text = (run.folder / CURVE).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return []
+    for line in text.splitlines():
+        if '"val/' not in line:
+            continue
+        try:
+            point = json.loads(line)
+            found.setdefault(int(point["step"]), {}).update(point)
+        except (ValueError, TypeError, KeyError):
+            continue
+    return [
+        (step, _real(point, "val/bleu"), _real(point, "val/loss")) for step, point in sorted(found.items())
+    ]
+
+
+def _tampered(
+    evaluations: Mapping[str, Record], name: str, test: Record, where: Path, notes: list[str]
+) -> dict[str, float]:
+    """BLEU of a test set under each override of the attention weights; of several the one that ended last.
+
+    Args:
+        evaluations: the run's further evaluations by name.
+        name: the test set.
+        test: the run's own scores of it: what differs in search or signature is no test of the weights.
+        where: the run folder, for notes.
+        notes: what is left out is told here.
+    """
+    found: dict[str, float] = {}
+    for label, evaluation in sorted(evaluations.items(), key=lambda pair: (str(pair[1]["ended"]), pair[0])):
+        override, other = _override(evaluation), evaluation["test"].get(name)
+        if override is None or other is None:
+            continue
+        if other["bleu"]["signature"] != test["bleu"]["signature"] or other["search"] != test["search"]:
+            path = where / results.EVALUATIONS / f"{label}.json"
+            notes.append(
+                f"left out: {path}: its search or BLEU differs from the run's; evaluate it with both"
+            )
+            continue
+        found[override] = float(other["bleu"]["score"])
+    return found
+
+
+def _override(evaluation: Record) -> str | None:
+    """The name of the override under which an evaluation was made; None for an ordinary one."""
+    name = evaluation.get(OVERRIDE)
+    return None if name in _NO_OVERRIDE else str(name)
+
+
+def _real(point: Mapping[str, Any], key: str) -> float | None:
+    value = point.get(key)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

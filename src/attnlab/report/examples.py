@@ -1,0 +1,50 @@
+"""Sample sentences with their attention for the page: the same sentences of every row, as many as fit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from attnlab.report import beside
+from attnlab.report.rows import Row
+
+BUDGET = 1_500_000
+"""Bytes of JSON for the samples of a comparison."""
+
+
+def examples(rows: Sequence[Row], budget: int = BUDGET) -> list[dict[str, Any]]:
+    """Whole sentences until the budget is used, at least one; of each row the first seed that has samples.
+
+    Only what the runs have written: where the data may not be shown, they have written none.
+    """
+    found: dict[int, dict[str, Any]] = {}
+    for row in rows:
+        own, seed = _first(row)
+        for one in own:
+            shared = {name: one.get(name) for name in ("index", "source", "reference", "gold")}
+            entry = found.setdefault(int(one["index"]), {**shared, "rows": {}})
+            if any(entry[name] != shared[name] for name in ("source", "reference")):
+                continue  # another text under the same number: of another version of the data
+            entry["rows"][row.key] = {
+                "seed": seed,
+                **{name: one.get(name) for name in ("hypothesis", "source_pieces", "pieces", "weights")},
+            }
+    kept: list[dict[str, Any]] = []
+    used = 0
+    # Those that most rows have come first; then by number, as the runs chose them spread over lengths.
+    for entry in sorted(found.values(), key=lambda one: (-len(one["rows"]), one["index"])):
+        size = len(json.dumps(entry, ensure_ascii=False).encode())
+        if kept and used + size > budget:
+            continue
+        kept.append(entry)
+        used += size
+    return sorted(kept, key=lambda one: int(one["index"]))
+
+
+def _first(row: Row) -> tuple[list[dict[str, Any]], str]:
+    for run in row.runs:
+        own = [one for one in beside.samples(run) if isinstance(one.get("index"), int)]
+        if own:
+            return own, run.seed
+    return [], ""

@@ -1,0 +1,277 @@
+"""All that the page shows, as JSON: the one thing that `page.render` is given.
+
+The same records, options and folder give the same bytes. Floats have 4 digits after the point.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import Path, PurePath
+from typing import Any
+
+import attnlab
+from attnlab import results
+from attnlab.report import beside
+from attnlab.report.evidence import BLEU, CHRF, Estimate, Evidence, Lengths, claimed
+from attnlab.report.examples import examples
+from attnlab.report.picks import EVERY
+from attnlab.report.rows import Comparison, Report, Row, Run
+from attnlab.results import Record
+from attnlab.sweep.identity import AXES, PLACES, unused
+
+_DIGITS = 4
+_NO_CONFIG = ("about", "hydra", "out", "rerun")
+
+
+def payload(
+    report: Report,
+    evidences: Sequence[Evidence],
+    out: Path,
+    *,
+    anchors: Sequence[Mapping[str, Any]] = (),
+    anonymous: bool = False,
+) -> dict[str, Any]:
+    """The report as plain containers.
+
+    Args:
+        report: its comparisons.
+        evidences: one for each comparison.
+        out: the folder of the page, from which the records are linked.
+        anchors: published results to show beside.
+        anonymous: told to the page; what names people is taken off by `anonymous.scrub`, and links to
+            records that would name a folder above both are left out here.
+    """
+    pairs = zip(report.comparisons, evidences, strict=True)
+    found = {
+        "title": report.title or "attention compared",
+        "question": report.question,
+        "version": attnlab.__version__,
+        "axes": list(AXES),
+        "notes": list(report.notes),
+        "unscored": list(report.unscored),
+        "anonymous": anonymous,
+        "anchors": [dict(anchor) for anchor in anchors],
+        "comparisons": [_comparison(one, evidence, Path(out), anonymous) for one, evidence in pairs],
+    }
+    return results.plain(_rounded(found))  # type: ignore[no-any-return]
+
+
+def _comparison(comparison: Comparison, evidence: Evidence, out: Path, anonymous: bool) -> dict[str, Any]:
+    common, own = _configs(comparison.rows)
+    effects = evidence.effects
+    return {
+        "id": comparison.slug or "main",
+        "label": comparison.label,
+        "languages": comparison.languages,
+        "n": comparison.n,
+        "origin": comparison.origin,
+        "fingerprint": comparison.fingerprint,
+        "signature": comparison.signature,
+        "chrf_signature": comparison.chrf_signature,
+        "baseline": evidence.baseline.key if evidence.baseline is not None else None,
+        "level": evidence.level,
+        "resamples": evidence.samples,
+        "trials": evidence.trials,
+        "seed": evidence.seed,
+        "varying": comparison.varying,
+        "constant": comparison.constant,
+        "note_on_tests": evidence.note_on_tests,
+        "notes": list(evidence.notes),
+        "files": comparison.file("table"),
+        "rows": [_row(row, comparison, evidence, own[row.key], out, anonymous) for row in comparison.rows],
+        "tests": [
+            {"metric": name, **_test(test), "first": test.first, "second": test.second}
+            for name, measure in evidence.measures.items()
+            for test in measure.tests
+        ],
+        "effects": None
+        if effects is None
+        else {
+            "terms": [term._asdict() for term in effects.terms],
+            "levels": [level._asdict() for level in effects.levels],
+            "dropped": effects.dropped,
+            "n": effects.n,
+            "residual_df": effects.residual_df,
+        },
+        "effects_note": evidence.effects_note,
+        "samples": examples(comparison.rows),
+        "config_common": common,
+    }
+
+
+def _row(
+    row: Row,
+    comparison: Comparison,
+    evidence: Evidence,
+    config: Mapping[str, Any],
+    out: Path,
+    anonymous: bool,
+) -> dict[str, Any]:
+    known = evidence.of(row)
+    scores = {number.name: row.spread(number.pick).mean for number in EVERY}
+    aer = {credit: scores[f"aer_{credit}"] for credit in ("predicted", "input")}
+    return {
+        "key": row.key,
+        "kind": row.kind,
+        "controlled": row.controlled,
+        "name": row.name(comparison.varying),
+        "axes": {axis: row.cell[axis] for axis in AXES},
+        "origin": row.origin or None,
+        "factors": dict(row.factors),
+        "settings": row.settings,
+        "runs": [_run(run, row, out, anonymous) for run in row.runs],
+        "failed": row.failed,
+        "interrupted": row.interrupted,
+        "missing": row.missing,
+        "bleu": _estimate(known.bleu),
+        "chrf": _estimate(known.chrf),
+        "metrics": {
+            name: {**(_estimate(found.rows.get(row.key)) or {}), "test": _test(found.against.get(row.key))}
+            for name, found in evidence.measures.items()
+            if name not in (BLEU, CHRF) and row.key in found.rows
+        },
+        "ter": scores["ter"],
+        "perplexity": scores["perplexity"],
+        "length_ratio": scores["length_ratio"],
+        "aer": aer if any(value is not None for value in aer.values()) else None,
+        "entropy": scores["entropy"],
+        "overrides": {
+            name: {"bleu": found.bleu.mean, "delta": found.delta.mean, "n": found.bleu.n}
+            for name, found in row.overrides.items()
+        },
+        "cost": {
+            "parameters": scores["parameters"],
+            "attention": scores["parameters_attention"],
+            **{name: scores[name] for name in ("tokens_per_s", "wall_s", "updates", "peak_memory")},
+        },
+        "test": _test(known.test),
+        "differs": known.differs,
+        "confounded": known.confounded,
+        "lengths": {kind: _lengths(found) for kind, found in known.lengths.items()},
+        "curve": [list(point) for point in beside.curve(row.runs[0])] if row.controlled and row.runs else [],
+        "config": dict(config),
+    }
+
+
+def _run(run: Run, row: Row, out: Path, anonymous: bool) -> dict[str, Any]:
+    chrf = run.test["chrf"]
+    code = run.record.get("code") or {}
+    return {
+        "seed": run.seed,
+        "bleu": run.test["bleu"]["score"],
+        "chrf": chrf["score"] if chrf else None,
+        "record": link(run.folder / results.FILES[results.DONE], out, anonymous) if row.controlled else None,
+        "updates": (run.record.get("train") or {}).get("updates"),
+        "wall_s": (run.record.get("train") or {}).get("wall_s"),
+        "commit": code.get("commit"),
+        "dirty": code.get("dirty"),
+    }
+
+
+def link(path: Path, out: Path, anonymous: bool = False) -> str | None:
+    """The way from the folder of the page to a file; None where it would tell of folders above both."""
+    path, out = path.resolve(), out.resolve()
+    try:
+        way = Path(os.path.relpath(path, out)).as_posix()
+    except ValueError:  # another drive
+        return None
+    shared = Path(os.path.commonpath([path, out]))
+    if anonymous and (shared == Path(shared.anchor) or shared in Path.home().parents):
+        return None
+    return way
+
+
+def _estimate(found: Estimate | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    limits = None if found.low is None else [found.low, found.high]
+    return {"mean": found.mean, "sd": found.deviation, "n": found.n, "ci": limits}
+
+
+def _test(test: Any) -> dict[str, Any] | None:
+    """A test; `significant` only where it may be claimed, `one_seed` where it may not for want of seeds."""
+    if test is None:
+        return None
+    return {
+        "delta": test.delta,
+        "ci": [test.low, test.high],
+        "p_bootstrap": test.p_bootstrap,
+        "p_randomisation": test.p_randomisation,
+        "p_holm": test.p_holm,
+        "p_holm_bootstrap": test.p_holm_bootstrap,
+        "significant": claimed(test),
+        "one_seed": min(test.seeds) < 2,
+        "seeds": list(test.seeds),
+    }
+
+
+def _lengths(found: Lengths) -> dict[str, Any]:
+    closed = [bucket for bucket in found.buckets if bucket.hi is not None]
+    width = float(closed[-1].hi - max(closed[-1].lo - 1, 0)) if closed and closed[-1].hi else 10.0
+    slope = found.slope
+    return {
+        "buckets": [
+            {
+                "label": bucket.label,
+                "lo": bucket.lo,
+                "hi": bucket.hi,
+                "centre": bucket.centre(width),
+                "n": bucket.n,
+                "bleu": bucket.score,
+                "ci": None if bucket.low is None else [bucket.low, bucket.high],
+                "delta": bucket.delta,
+                "delta_ci": None if bucket.delta_low is None else [bucket.delta_low, bucket.delta_high],
+                "mark": bucket.mark,
+            }
+            for bucket in found.buckets
+        ],
+        "slope": None
+        if slope is None or slope.value is None
+        else {"value": slope.value, "ci": None if slope.low is None else [slope.low, slope.high]},
+    }
+
+
+def _configs(rows: Sequence[Row]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """The settings that all rows share, and by the row's key those that are its own."""
+    flat: dict[str, dict[str, Any]] = {row.key: _flat(row.config, unused(row.config)) for row in rows}
+    known = [flat[row.key] for row in rows if flat[row.key]]
+    common: Record = {}
+    if known:
+        common = {
+            key: value
+            for key, value in known[0].items()
+            if all(key in other and other[key] == value for other in known[1:])
+        }
+    return common, {
+        key: {name: value for name, value in own.items() if name not in common} for key, own in flat.items()
+    }
+
+
+def _flat(config: Mapping[str, Any], dropped: AbstractSet[str], path: str = "") -> dict[str, Any]:
+    """The settings by dotted path, less what is no setting or without effect; of a corpus' place only the last folder."""
+    found: dict[str, Any] = {}
+    for key, value in config.items():
+        where = f"{path}.{key}" if path else str(key)
+        if where in _NO_CONFIG or where in dropped:
+            continue
+        if isinstance(value, Mapping) and value:
+            found |= _flat(value, dropped, where)
+        elif where in PLACES and isinstance(value, str):
+            found[where] = PurePath(value).name
+        else:
+            found[where] = value
+    return found
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, _DIGITS)
+    if isinstance(value, Mapping):
+        return {
+            key: item if key in ("config", "config_common") else _rounded(item) for key, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_rounded(item) for item in value]
+    return value
