@@ -14,6 +14,7 @@ this one, and at 5 % it calls about 10 % of equal systems different (`benchmarks
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -34,11 +35,18 @@ class Difference(NamedTuple):
     p: float
 
 
+@lru_cache(maxsize=64)
 def draws(n: int, samples: int, seed: int) -> np.ndarray:
-    """Counts [samples, n] of n sentences drawn n times with replacement; a function of its arguments."""
+    """Counts [samples, n] of n sentences drawn n times with replacement; a function of its arguments.
+
+    Kept, since drawing takes longer than scoring, and the systems of a report are scored on the same draws;
+    hence small and read-only.
+    """
     if n < 1:
         raise UserError("there are no sentences to draw from; give a test set with at least one")
-    return np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=samples)
+    counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=samples).astype(np.int16)
+    counts.setflags(write=False)
+    return counts
 
 
 def resample(systems: Sequence[np.ndarray], score: Score, counts: np.ndarray) -> list[Drawn]:
@@ -110,7 +118,9 @@ def difference(
     a, b = runs_of(a), runs_of(b)
     check_same_sentences([a, b])
     check_count("samples", samples)
-    return difference_of(*resample([a, b], score, draws(a.shape[1], samples, seed)), level, a.shape[1])
+    n = a.shape[1]
+    first, second = resample([a, b], score, draws(n, samples, seed))
+    return difference_of(first, second, level, n)
 
 
 def difference_of(a: Drawn, b: Drawn, level: float, n: int) -> Difference:

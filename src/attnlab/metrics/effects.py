@@ -81,7 +81,7 @@ def effects(rows: Sequence[Row], max_order: int = 2, *, level: float = 0.95) -> 
     if not np.isfinite(y).all():
         raise UserError("a score is no number; leave its run out")
     codes = {axis: _codes([options[axis] for options, _ in rows]) for axis in axes}
-    blocks = {
+    blocks: dict[tuple[str, ...], np.ndarray] = {
         factors: _product([codes[axis][0] for axis in factors])
         for order in range(1, min(max_order, len(axes)) + 1)
         for factors in combinations(axes, order)
@@ -105,7 +105,7 @@ def effects(rows: Sequence[Row], max_order: int = 2, *, level: float = 0.95) -> 
         if df:
             terms.append(_term(factors, df, max(0.0, float(below.ssr - above.ssr)), error, residual_df))
             kept.append(factors)
-    main = {(axis,): blocks[(axis,)] for axis in axes}
+    main: dict[tuple[str, ...], np.ndarray] = {(axis,): blocks[(axis,)] for axis in axes}
     spread = error / residual_df if residual_df else None
     levels = []
     for factors in kept:
@@ -194,10 +194,11 @@ def _levels(
         contrast[start : start + row.shape[1]] = row[0]
         if not np.allclose(contrast @ onto, contrast, atol=1e-8):
             continue
-        effect, low, high = float(contrast @ beta), None, None
-        if spread is not None:
-            deviation = float(np.sqrt(max(0.0, contrast @ inverse @ contrast) * spread))
-            reach = float(stdtrit(residual_df, (1 + level) / 2)) * deviation
-            low, high = effect - reach, effect + reach
-        found.append(Level(factors, options, effect, low, high))
+        effect = float(contrast @ beta)
+        if spread is None:
+            found.append(Level(factors, options, effect, None, None))
+            continue
+        deviation = float(np.sqrt(max(0.0, float(contrast @ inverse @ contrast)) * spread))
+        reach = float(stdtrit(residual_df, (1 + level) / 2)) * deviation
+        found.append(Level(factors, options, effect, effect - reach, effect + reach))
     return found

@@ -13,6 +13,7 @@ import numpy as np
 
 from attnlab.metrics.bootstrap import (
     SEED,
+    check_count,
     check_same_sentences,
     difference_of,
     draws,
@@ -121,14 +122,15 @@ def difference_by_length(
     """
     a, b = runs_of(a), runs_of(b)
     check_same_sentences([a, b])
+    check_count("samples", samples)
     table = []
     for lo, hi, members in _members(a, lengths, edges):
         n, mark = len(members), _mark([a, b], members, score, few)
         if mark in _UNSCORED:
             table.append(BucketDifference(lo, hi, n, None, None, None, None, mark))
             continue
-        pair = resample([a[:, members], b[:, members]], score, draws(n, samples, seed))
-        table.append(BucketDifference(lo, hi, n, *difference_of(*pair, level, n), mark))
+        first, second = resample([a[:, members], b[:, members]], score, draws(n, samples, seed))
+        table.append(BucketDifference(lo, hi, n, *difference_of(first, second, level, n), mark))
     return table
 
 
@@ -179,7 +181,7 @@ def slope(
         scores.append(found.scores)
         drawn.append(found.samples)
         means.append(lengths[members].mean())
-        drawn_means.append(counts @ lengths[members] / n)
+        drawn_means.append(counts.astype(np.float64) @ lengths[members] / n)
     weights = np.array([len(members) for _, _, members in used], dtype=np.float64)
     here = _slope(np.array(means)[:, None], np.stack(scores), weights)
     there = _slope(np.stack(drawn_means)[..., None], np.stack(drawn), weights)
