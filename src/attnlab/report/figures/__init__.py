@@ -51,9 +51,10 @@ def plan(comparison: Comparison, evidence: Evidence | None = None) -> tuple[list
         if not lines:
             notes.append(f"no figure {module.NAME}: {module.ABSENT}")
             continue
-        caption = module.caption(comparison, lines, level, cast)
-        if cast.crowded:
-            caption += f" Grey: the {len(cast.crowd)} cells that are neither best, worst nor baseline."
+        there = cast.only({line["key"] for line in lines})
+        caption = module.caption(comparison, lines, level, there)
+        if there.crowded:
+            caption += f" Grey: the {len(there.crowd)} cells that are neither best, worst nor baseline."
         planned.append(Planned(module.NAME, comparison.file(module.NAME), caption, lines))
     return planned, notes
 
@@ -80,7 +81,8 @@ def write_all(
         for one in planned:
             table = out / f"{one.stem}.csv"
             table.write_text(csv_text(one.lines), encoding="utf-8", newline="\n")
-            figure = modules[one.name].draw(comparison, one.lines, cast)
+            there = cast.only({line["key"] for line in one.lines})
+            figure = modules[one.name].draw(comparison, one.lines, there)
             written += [table, *paper.save(figure, out / one.stem)]
     return written
 

@@ -50,10 +50,9 @@ def caption(comparison: Comparison, lines: Sequence[Line], level: float, cast: s
     """What is seen, in a line."""
     means = [line for line in lines if line["seed"] == MEAN and line["key"] in cast.looks]
     bars = numbers.spans(means, "bleu", level)
-    text = (
-        f"Alignment error rate of the attention weights (predicted word) against BLEU on {comparison.label}"
-    )
-    text += "; small points: seeds, large: their means" if len(lines) > len(means) and _seeds(lines) else ""
+    text = f"AER of the attention weights (credit: predicted word) against BLEU on {comparison.label}"
+    text += "; numbers: rows of the table"
+    text += "; small points: seeds, large: their means" if _seeds(lines) else ""
     text += f"; bars: {bars}" if bars else ""
     return f"{text}; lower AER is better."
 
@@ -70,12 +69,12 @@ def draw(comparison: Comparison, lines: Sequence[Line], cast: styles.Cast) -> Fi
         if line["key"] in cast.looks and None not in (line["bleu"], line["aer_predicted"])
     ]
     for line in seeds:
-        small = {"markersize": 2.5, "alpha": 0.6, "markeredgewidth": 0.0}
+        small = {"markersize": 3.0, "alpha": 0.6, "markeredgewidth": 0.0}
         axes.plot(line["aer_predicted"], line["bleu"], **paper.dot(cast.looks[line["key"]]) | small)
     means = [line for line in lines if line["seed"] == MEAN]
     points = scatter.panel(axes, comparison.rows, means, cast, "aer_predicted")
     points += [scatter.Point(line["aer_predicted"], line["bleu"]) for line in seeds]
-    axes.set_xlabel("alignment error rate (predicted word)")
+    axes.set_xlabel("alignment error rate (credit: predicted word)")
     axes.set_ylabel("BLEU")
     paper.head(axes, comparison)
     paper.legend(figure, comparison.rows, cast, entries, ", ".join(comparison.varying), lines=False)

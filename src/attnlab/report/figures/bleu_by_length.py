@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 NAME = "bleu_by_length"
 ABSENT = "no run has BLEU by source length"
 _FEW, _SHORT = "few", "too_short"
+_WEAK = {_FEW: "*", _SHORT: "\n(short)"}
 
 
 def data(comparison: Comparison, evidence: Evidence | None = None) -> list[Line]:
@@ -65,8 +66,8 @@ def draw(comparison: Comparison, lines: Sequence[Line], cast: styles.Cast) -> Fi
     few = ", * too few" if any(line["mark"] == _FEW for line in shown) else ""
     axes.set_xlabel(f"source words (below: sentences{few})")
     start = floor([line for line in shown if line["key"] in cast.looks or line["key"] in cast.crowd])
-    top = max(axes.get_ylim()[1], start + 1)
-    axes.set_ylim(start, min(top, 102) if start < 100 else top)
+    top = max(axes.dataLim.y1, start + 1)
+    axes.set_ylim(start, top + 0.04 * (top - start))
     axes.set_ylabel(f"BLEU (axis starts at {start})" if start else "BLEU")
     paper.head(axes, comparison)
     paper.legend(figure, comparison.rows, cast, entries, ", ".join(comparison.varying))
@@ -107,7 +108,7 @@ def ticks(lines: Sequence[Line]) -> dict[float, str]:
     """By place, the bucket and below it its number of sentences, with its mark."""
     found: dict[float, str] = {}
     for line in lines:
-        weak = {_FEW: "*", _SHORT: "\n(short)"}.get(line["mark"], "")
+        weak = _WEAK.get(line.get("mark") or "", "")
         found.setdefault(line["centre"], f"{label(line).replace('<=', '≤')}\n{line['n']:,}{weak}")
     return dict(sorted(found.items()))
 

@@ -53,13 +53,7 @@ def caption(comparison: Comparison, lines: Sequence[Line], level: float, cast: s
 def draw(comparison: Comparison, lines: Sequence[Line], cast: styles.Cast) -> Figure:
     """A panel of entropy, and one of mass on gold words where that is known."""
     panels = _panels(lines)
-    rows = [row for row in comparison.rows if row.key in {line["key"] for line in lines}]
-    told = styles.Cast(
-        {row.key: cast.looks[row.key] for row in rows if row.key in cast.looks},
-        {row.key: cast.entries[row.key] for row in rows if row.key in cast.entries},
-        cast.crowd & {row.key for row in rows},
-    )
-    entries = paper.texts(comparison.rows, told)
+    entries = paper.texts(comparison.rows, cast)
     width = paper.TWO if len(panels) > 1 else paper.width(entries)
     below = paper.depth(entries, width) if width == paper.ONE or len(panels) > 1 else 0.0
     figure, axes = paper.sheet(width, 2.3 + below if below else 2.7, panels=len(panels))
@@ -68,8 +62,8 @@ def draw(comparison: Comparison, lines: Sequence[Line], cast: styles.Cast) -> Fi
     places = bleu_by_length.places(ticks, 2.6)
     curves = numbers.grouped(shown)
     for one, name in zip(axes, panels, strict=True):
-        for row in told.order(rows):
-            curve, look = curves.get(row.key, []), told.looks.get(row.key)
+        for row in cast.order(comparison.rows):
+            curve, look = curves.get(row.key, []), cast.looks.get(row.key)
             xs = [places[line["centre"]] for line in curve]
             values = [float("nan") if line[name] is None else line[name] for line in curve]
             one.plot(xs, values, **paper.pen(look))
@@ -78,9 +72,9 @@ def draw(comparison: Comparison, lines: Sequence[Line], cast: styles.Cast) -> Fi
         one.set_xticks([places[at] for at in ticks], list(ticks.values()))
         one.set_xlabel("source words (below: sentences)")
         one.set_ylabel(_PANELS[name])
-        one.set_ylim(bottom=0)
+        one.set_ylim(0, 1.04 * max(one.dataLim.y1, 0.01))
     paper.head(axes[0], comparison)
-    paper.legend(figure, comparison.rows, told, entries, ", ".join(comparison.varying))
+    paper.legend(figure, comparison.rows, cast, entries, ", ".join(comparison.varying))
     return figure
 
 

@@ -58,8 +58,8 @@ def style(texts: Sequence[str] = ()) -> Iterator[None]:
     """The settings of all figures; `texts` are what will be written, for the choice of fonts."""
     import matplotlib
 
-    families = ["sans-serif", *_further("".join(texts))]
-    with matplotlib.rc_context(_SETTINGS | {"font.family": families}), warnings.catch_warnings():
+    settings: Any = _SETTINGS | {"font.family": ["sans-serif", *_further("".join(texts))]}
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"Glyph .* missing from font", UserWarning)
         yield
 
@@ -85,6 +85,8 @@ def save(figure: Figure, stem: Path) -> list[Path]:
         "png": {"Software": None},
         "pdf": {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None},
     }
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # one layout for all
     paths = []
     for kind in KINDS:
         paths.append(stem.with_name(f"{stem.name}.{kind}"))

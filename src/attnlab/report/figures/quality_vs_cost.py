@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 from typing import TYPE_CHECKING
 
 from attnlab.report.figures import numbers, paper, scatter, styles
@@ -46,6 +47,7 @@ def caption(comparison: Comparison, lines: Sequence[Line], level: float, cast: s
     """What is seen, in a line."""
     bars = numbers.spans([line for line in lines if line["key"] in cast.looks], "bleu", level)
     text = f"BLEU on {comparison.label} against training time and against parameters"
+    text += "; numbers: rows of the table"
     text += "; means over seeds" if any(line["seeds"] > 1 for line in lines) else ""
     text += f"; bars: {bars}" if bars else ""
     machines = len(_machines(comparison.rows))
@@ -74,14 +76,14 @@ def draw(comparison: Comparison, lines: Sequence[Line], cast: styles.Cast) -> Fi
 
 def _unit(name: str, values: Sequence[float]) -> tuple[float, str]:
     """What to divide by, and how the axis is called."""
-    most = max(values, default=0.0)
+    middle = median(values) if values else 0.0
     if name == "wall_s":
         steps = ((3 * 3600.0, 3600.0, "hours"), (180.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
         what = "training time"
     else:
         steps = ((1e6, 1e6, "millions"), (1e3, 1e3, "thousands"), (0.0, 1.0, ""))
         what = "parameters"
-    divisor, unit = next((divisor, unit) for least, divisor, unit in steps if most >= least)
+    divisor, unit = next((divisor, unit) for least, divisor, unit in steps if middle >= least)
     return divisor, f"{what} ({unit})" if unit else what
 
 

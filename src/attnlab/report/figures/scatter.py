@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LOG_FROM = 10.0  # a wider range than this factor gets a logarithmic axis
+LEAST_BLEU, LEAST_SHARE = 4.0, 0.2  # points of BLEU; of the middle of the other axis
 _RADII = (5.5, 8.0, 11.0, 15.0, 20.0, 26.0)  # points from the mark to the middle of its label
 _ANGLES = 16
 _LEADER = 9.0  # points; labels farther away get a line to their mark
@@ -60,6 +61,7 @@ def panel(axes: Any, rows: Sequence[Row], lines: Sequence[Line], cast: Cast, x: 
         points.append(Point(line[x], line["bleu"], order[row.key] if look is not None else ""))
     axes.margins(0.12, 0.1)
     scale(axes, [point.x for point in points])
+    _widen(axes)
     return points
 
 
@@ -75,6 +77,17 @@ def scale(axes: Any, values: Iterable[float]) -> None:
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         axes.xaxis.set_major_locator(MaxNLocator(5))
+
+
+def _widen(axes: Any) -> None:
+    """Keeps differences that are nothing from looking like something: a least span of both axes."""
+    low, high = axes.get_ylim()
+    if (lacking := LEAST_BLEU - (high - low)) > 0:
+        axes.set_ylim(low - lacking / 2, high + lacking / 2)
+    low, high = axes.get_xlim()
+    lacking = LEAST_SHARE * (low + high) / 2 - (high - low)
+    if axes.get_xscale() == "linear" and lacking > 0:
+        axes.set_xlim(low - lacking / 2, high + lacking / 2)
 
 
 def label(figure: Figure, axes: Any, points: Sequence[Point]) -> None:
@@ -99,7 +112,7 @@ def label(figure: Figure, axes: Any, points: Sequence[Point]) -> None:
         if not text:
             continue
         at = place(x, y)
-        half = (paper.measure(text) * 36 + 0.6, 3.2)
+        half = (paper.measure(text) * 36 + 1.0, 3.4)
         best = min(
             ((radius, step) for radius in _RADII for step in range(_ANGLES)),
             key=lambda one: (_cost(_box(at, one, half), taken, edge), one),

@@ -8,7 +8,7 @@ marker the cell itself, so that a print in grey can be read.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from attnlab.report.columns import BLEU
@@ -49,9 +49,18 @@ class Cast(NamedTuple):
         """Whether there are too many cells to show each on its own."""
         return bool(self.crowd)
 
+    def only(self, keys: Collection[str]) -> Cast:
+        """Without the rows that a figure has no numbers of."""
+        return Cast(
+            {key: look for key, look in self.looks.items() if key in keys},
+            {key: entry for key, entry in self.entries.items() if key in keys},
+            self.crowd & frozenset(keys),
+        )
+
     def order(self, rows: Sequence[Row]) -> list[Row]:
         """The crowd first, so that it lies below."""
-        return sorted((row for row in rows if row.runs), key=lambda row: row.key not in self.crowd)
+        shown = [row for row in rows if row.key in self.looks or row.key in self.crowd]
+        return sorted(shown, key=lambda row: row.key not in self.crowd)
 
 
 def looks(rows: Sequence[Row]) -> list[Look]:

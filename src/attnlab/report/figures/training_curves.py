@@ -106,7 +106,7 @@ def draw(comparison: Comparison, lines: Sequence[Line], cast: styles.Cast) -> Fi
     axes.set_xlabel("updates")
     axes.set_ylabel("validation BLEU" if column == "val_bleu" else "validation loss")
     if column == "val_bleu":
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.04 * max(axes.dataLim.y1, 1.0))
     axes.set_xlim(left=0)
     paper.head(axes, comparison)
     paper.legend(figure, comparison.rows, cast, entries, ", ".join(comparison.varying))
