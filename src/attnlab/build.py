@@ -199,8 +199,11 @@ def build_module(config: Config, model: Seq2Seq, data: Any, metrics: Metrics) ->
         def bleu(hypotheses: list[str], references: list[str]) -> float:
             return float(metrics.corpus_bleu(hypotheses, references)["score"])
 
-        references = data.rows(data.corpus.val)["target"][:]
-        validation = Validation(search, data.target_tokenizer, references, bleu, sentences)
+        rows = data.rows(data.corpus.val)
+        sources = rows["source"][:] if data.corpus.show_samples else None
+        validation = Validation(
+            search, data.target_tokenizer, rows["target"][:], bleu, sentences, sources=sources
+        )
     return TranslationModule(model, build_recipe(config), validation, config)
 
 

@@ -208,6 +208,7 @@ def _test(
             scorer=metrics,
             device=device,
             matrices=config["callbacks"].get("attention_matrices"),
+            progress=bool(config["trainer"].get("enable_progress_bar", True)),
         )
         if scored is None:
             continue
@@ -223,6 +224,9 @@ def _test(
             logger.log_metrics(scalars(name, scored.result), step=trainer.global_step)
             if hasattr(logger, "log_evaluation"):
                 logger.log_evaluation(name, scored.result, scored.examples)
+            if data.corpus.show_samples and hasattr(logger, "log_translations"):
+                rows = data.rows(name)
+                logger.log_translations(name, rows["source"][:], scored.hypotheses, rows["target"][:])
     return found
 
 

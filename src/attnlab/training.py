@@ -221,6 +221,7 @@ class TranslationModule(pl.LightningModule):
             logger=False,
             sync_dist=True,  # the same on all ranks already; this only tells Lightning so
         )
+        self._show()
         self._emit(metrics)
         if self.recipe.schedule is not None:
             self.recipe.schedule.observe(metrics)
@@ -245,6 +246,13 @@ class TranslationModule(pl.LightningModule):
         if self.trainer.is_global_zero:
             for logger in self.trainer.loggers:
                 logger.log_metrics({**metrics, "epoch": self.current_epoch}, step=self.global_step)
+
+    def _show(self) -> None:
+        """Some translations of the validation, for the loggers that ask for them; on rank 0."""
+        for logger in self.trainer.loggers if self.trainer.is_global_zero else []:
+            count = getattr(logger, "samples", 0)
+            if count and self.validation is not None:
+                logger.log_samples(self.validation.shown(count), step=self.global_step)
 
     def _warn_zero(self) -> None:
         if self.trainer.is_global_zero:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attnlab import ranks
+from attnlab.loggers.base import Sample
+from attnlab.samples import chosen
 
 if TYPE_CHECKING:
     from attnlab.data import Batch
@@ -20,6 +22,7 @@ class Validation:
         references: the raw target text of the whole set, in its order.
         bleu: `(hypotheses, references) -> score` on the scale 0 to 100.
         sentences: how many are decoded, spread evenly over the set; None is all of them.
+        sources: the raw source text of the whole set, where its sentences may be shown.
     """
 
     def __init__(
@@ -29,6 +32,7 @@ class Validation:
         references: Sequence[str],
         bleu: Callable[[list[str], list[str]], float],
         sentences: int | None = None,
+        sources: Sequence[str] | None = None,
     ):
         n = len(references)
         k = n if sentences is None else min(sentences, n)
@@ -36,6 +40,7 @@ class Validation:
         self.total, self.references = n, references
         self._search, self._tokenizer, self._bleu = search, tokenizer, bleu
         self._hypotheses: list[tuple[int, str]] = []
+        self._sources, self._found = sources, dict[int, str]()
 
     def start(self) -> None:
         """Forgets the hypotheses of the last validation."""
@@ -55,6 +60,17 @@ class Validation:
 
     def finish(self) -> float:
         """BLEU over the ranks' hypotheses, each sentence once, in the set's order; the same on all ranks."""
-        found = dict(ranks.gathered(self._hypotheses))
+        self._found = found = dict(ranks.gathered(self._hypotheses))
         order = sorted(found)
         return self._bleu([found[i] for i in order], [self.references[i] for i in order])
+
+    def shown(self, count: int) -> list[Sample]:
+        """At most `count` translations of the last validation; none where the text may not be shown.
+
+        Which sentences they are depends on the sources alone: the same in every validation and every run.
+        """
+        if self._sources is None:
+            return []
+        order = sorted(self._found)
+        places = [order[i] for i in chosen([self._sources[i] for i in order], count)]
+        return [Sample(i, self._sources[i], self._found[i], self.references[i]) for i in places]

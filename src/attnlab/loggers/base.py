@@ -42,6 +42,16 @@ class Example(NamedTuple):
     weights: np.ndarray
 
 
+class Sample(NamedTuple):
+    """One sentence of a validation, as text."""
+
+    sentence: int
+    """Its place in the set, from 0."""
+    source: str
+    hypothesis: str
+    reference: str
+
+
 def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Nested settings as `group/option: value`; lists stay lists, so that one option is one column.
 

@@ -4,8 +4,10 @@ Without a key the run is kept offline, in the run folder, with one warning; noth
 
 A run that was stopped and goes on is one run here too. Its id is a hash of cell, study, seed and run folder,
 and is kept in `wandb/id`; a rerun gets a new one. All attempts log the same rows in the same order, the first
-of them replayed from `metrics.jsonl`: offline they replace what the last attempt wrote, online as many as the
-server has are passed over.
+of them replayed from `metrics.jsonl` and their translations from `wandb/samples.jsonl`: offline they replace
+what the last attempt wrote, online as many as the server has are passed over.
+
+Where W&B's own process dies, the run goes on without it.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ import netrc
 import os
 import shutil
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,15 +28,48 @@ from urllib.parse import urlsplit
 from pytorch_lightning.loggers import Logger
 from pytorch_lightning.utilities.rank_zero import rank_zero_only
 
+from attnlab.ending import ReaderGone
 from attnlab.errors import UserError
-from attnlab.loggers.base import Example, Facts, flat, scalars
-from attnlab.metrics.length import centre, label
+from attnlab.loggers import media
+from attnlab.loggers.base import Example, Facts, Sample, flat, scalars
+from attnlab.metrics.length import centre
 
 log = logging.getLogger(__name__)
 
 MODES = ("online", "offline", "disabled")
+STAGED = "data"
+"""Where under `wandb/` the files of tables wait for their upload."""
 FORBIDDEN = "/\\#?%:"
 """Characters that W&B takes in no project's name."""
+
+
+KEY = "samples/validation"
+"""Of the table that grows with each validation."""
+
+
+def _tolerant(log_something: Callable[..., None]) -> Callable[..., None]:
+    """Of a method: where W&B's own process is gone, one warning, and nothing from then on.
+
+    W&B then raises an error of its connection, or one of a module that is not public.
+    """
+
+    @wraps(log_something)
+    def tried(self: WandbLogger, *args: Any, **kwargs: Any) -> None:
+        if self._lost:
+            return
+        try:
+            log_something(self, *args, **kwargs)
+        except Exception as error:
+            gone = isinstance(error, ConnectionError) or type(error).__name__ == "MailboxClosedError"
+            if isinstance(error, ReaderGone) or not gone:
+                raise
+            self._lost, self._run = True, None
+            log.warning(
+                "W&B: its process has ended (%s); the run goes on without it, metrics.jsonl has all numbers",
+                type(error).__name__,
+            )
+
+    return tried
 
 
 def has_key() -> bool:
@@ -56,7 +92,8 @@ class WandbLogger(Logger):
 
     The x-axis `length/source` holds a bucket's centre in words (`metrics.length.centre`: the open last bucket
     5 words beyond its lower edge); `length/<set>/bleu` is drawn against it, so W&B overlays the curves of all
-    runs in one panel.
+    runs in one panel. Where `data.show_samples` allows it, `samples/validation` has some translations of each
+    validation, and `translations/<set>` those of a whole test set.
 
     Args:
         folder: the run folder; all that W&B writes lies in its `wandb/`.
@@ -66,9 +103,12 @@ class WandbLogger(Logger):
         mode: online, offline or disabled; null is online where a key is found, offline elsewhere.
         heatmaps: sentences drawn per test set.
         heatmap_tokens: a sentence with more source pieces is not drawn, a longer hypothesis is cut.
+        samples: sentences of each validation that are shown with their translation.
+        translations: whether the translations of each test set are logged as a table.
+        finish_timeout: seconds that the end of a run waits for an upload; what is left lies in the folder.
 
     Raises:
-        UserError: an unknown mode, or a project that W&B does not take.
+        UserError: an unknown mode, a project that W&B does not take, a number that cannot be.
     """
 
     def __init__(
@@ -84,6 +124,9 @@ class WandbLogger(Logger):
         tags: Sequence[str] = (),
         heatmaps: int = 4,
         heatmap_tokens: int = 60,
+        samples: int = 5,
+        translations: bool = True,
+        finish_timeout: float = 300,
     ):
         super().__init__()
         asked = "logger.wandb.mode" if mode else "WANDB_MODE"
@@ -92,10 +135,22 @@ class WandbLogger(Logger):
             raise UserError(f"{asked}={mode}: must be one of {', '.join(MODES)}, or null")
         if not project or set(project) & set(FORBIDDEN):
             raise UserError(f"logger.wandb.project={project}: must be a name without {' '.join(FORBIDDEN)}")
+        if samples < 0 or finish_timeout <= 0:
+            raise UserError(
+                f"logger.wandb.samples={samples}, logger.wandb.finish_timeout={finish_timeout}: must be at "
+                "least 0, and above 0"
+            )
         self._mode, self.folder, self.facts = mode, Path(folder), facts
         self.heatmaps, self.heatmap_tokens = heatmaps, heatmap_tokens
+        shows = bool((facts.config.get("data") or {}).get("show_samples"))
+        self.samples, self.translations = samples if shows else 0, translations and shows
+        self._finish_timeout = finish_timeout
         self._run: Any = None
+        self._lost = False
         self._logged, self._had = 0, 0
+        self._samples: media.Samples | None = None
+        self._shown: tuple[int, Sequence[Sample]] | None = None
+        self._whole = False
         self._settings: dict[str, Any] = {
             "project": project,
             "entity": entity,
@@ -117,6 +172,7 @@ class WandbLogger(Logger):
         return self._run.id if self._run is not None else None
 
     @rank_zero_only
+    @_tolerant
     def begin(self) -> None:
         """Starts the run where it has not begun."""
         self._begun()
@@ -137,7 +193,7 @@ class WandbLogger(Logger):
             place = self.folder / "wandb"
             place.mkdir(parents=True, exist_ok=True)
             identity = self._identity(place / "id")
-            for earlier in place.glob("offline-run-*"):
+            for earlier in [*place.glob("offline-run-*"), place / STAGED]:
                 shutil.rmtree(earlier, ignore_errors=True)
             self._run = wandb.init(
                 dir=self.folder,
@@ -147,7 +203,11 @@ class WandbLogger(Logger):
                 reinit="create_new",  # cells that share a process must not share a run
                 save_code=False,
                 settings=wandb.Settings(
-                    silent=True, console="off", disable_git=True, root_dir=str(self.folder)
+                    silent=True,
+                    console="off",
+                    disable_git=True,
+                    root_dir=str(self.folder),
+                    finish_timeout=self._finish_timeout,
                 ),
                 **self._settings,
             )
@@ -156,6 +216,7 @@ class WandbLogger(Logger):
             for pattern in ("train/*", "val/*"):
                 self._run.define_metric(pattern, step_metric="trainer/step")
             self._run.define_metric("length/source", hidden=True)
+            self._samples = media.Samples(place / "samples.jsonl")
         return self._run
 
     def _identity(self, path: Path) -> str:
@@ -171,23 +232,54 @@ class WandbLogger(Logger):
         path.write_text(f"{new}\n", encoding="utf-8")
         return new
 
-    def _log(self, row: dict[str, Any]) -> None:
-        """One row, unless the server has it from an earlier attempt."""
+    def _log(self, row: dict[str, Any], samples: Sequence[media.Row] = ()) -> None:
+        """One row, with what is appended to the table of samples, unless the server has it already."""
         run = self._begun()
         self._logged += 1
         if self._logged > self._had:
-            run.log(row)
+            with media.staged(self.folder / "wandb" / STAGED):
+                if samples and self._samples is not None:
+                    row[KEY] = self._samples.appended(samples)
+                run.log(row)
 
     @rank_zero_only
     def log_hyperparams(self, *args: Any, **kwargs: Any) -> None:
         """Nothing: the settings are the run's config from its first moment."""
 
     @rank_zero_only
-    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """A row of scalars; `trainer/step` is the number of finished updates."""
-        self._log({**metrics, "trainer/step": step} if step is not None else dict(metrics))
+    def log_samples(self, samples: Sequence[Sample], step: int) -> None:
+        """Translations of a validation, which go with the row of its numbers: an attempt has both or none."""
+        self._shown = step, samples
 
     @rank_zero_only
+    @_tolerant
+    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
+        """A row of scalars; `trainer/step` is the number of finished updates."""
+        self._begun()
+        rows: Sequence[media.Row] = ()
+        if self.samples and self._samples is not None and step is not None and "val/loss" in metrics:
+            new = self._shown[1] if self._shown is not None and self._shown[0] == step else None
+            rows = self._samples.noted(step, new)
+        self._log({**metrics, "trainer/step": step} if step is not None else dict(metrics), rows)
+
+    @rank_zero_only
+    @_tolerant
+    def log_translations(
+        self, name: str, sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[str]
+    ) -> None:
+        """All translations of a test set, in its order; before the first set, all samples of validations.
+
+        Of the growing table the run's page shows the last `media.INCREMENTS` validations only.
+        """
+        if not self._whole and self._samples is not None and self._samples.rows:
+            self._log(media.table(f"{KEY}/all", media.SAMPLE_COLUMNS, self._samples.rows))
+        self._whole = True
+        if self.translations and hypotheses:
+            rows = media.translations(sources, hypotheses, references)
+            self._log(media.table(f"translations/{name}", media.TRANSLATION_COLUMNS, rows))
+
+    @rank_zero_only
+    @_tolerant
     def log_evaluation(self, name: str, result: Mapping[str, Any], examples: Sequence[Example] = ()) -> None:
         """A scored test set: summary, length curve and table, heat maps.
 
@@ -196,46 +288,24 @@ class WandbLogger(Logger):
             result: `test.<name>` of the record.
             examples: sentences with their attention, in a fixed order.
         """
-        import wandb
-
         run = self._begun()
         run.summary.update(scalars(name, result))
         curve = f"length/{name}/bleu"
         run.define_metric(curve, step_metric="length/source")
-        columns: list[str | int] = ["bucket", "lo", "hi", "n", "bleu", "ci_low", "ci_high", "mark"]
-        for key, kind in (("by_source_length", "source"), ("by_reference_length", "reference")):
-            table = wandb.Table(columns=columns)
-            for bucket in result.get(key) or []:
-                low, high = bucket.get("ci") or (None, None)
-                row = [bucket["lo"], bucket["hi"], bucket["n"], bucket["bleu"], low, high, bucket.get("mark")]
-                table.add_data(label(bucket), *row)
-                if kind == "source" and bucket["bleu"] is not None:
-                    self._log({"length/source": centre(bucket), curve: bucket["bleu"]})
-            self._log({f"length/{name}/by_{kind}": table})
+        for bucket in result.get("by_source_length") or []:
+            if bucket["bleu"] is not None:
+                self._log({"length/source": centre(bucket), curve: bucket["bleu"]})
+        for kind in ("source", "reference"):
+            rows = media.lengths(result.get(f"by_{kind}_length") or [])
+            self._log(media.table(f"length/{name}/by_{kind}", media.LENGTH_COLUMNS, rows))
         # Which sentences are drawn depends on the sources alone, so that all runs draw the same ones.
         fits = (item for item in enumerate(examples) if 0 < len(item[1].source) <= self.heatmap_tokens)
         for number, example in islice(fits, self.heatmaps):
             # A key each: W&B lays the images of one key out as if they were of one size.
-            self._log({f"attention/{name}/{number}": self._draw(example)})
-
-    def _draw(self, example: Example) -> Any:
-        """A W&B image of one attention matrix with its tokens."""
-        import wandb
-        from matplotlib.figure import Figure
-
-        weights = example.weights[: self.heatmap_tokens]
-        rows, columns = weights.shape
-        figure = Figure(figsize=(1.5 + 0.3 * columns, 1.5 + 0.3 * rows), layout="constrained")
-        axes = figure.subplots()
-        axes.imshow(weights, cmap="Greys", vmin=0, vmax=1, aspect="auto")
-        axes.set_xticks(range(columns), example.source, rotation=90)
-        axes.set_yticks(range(rows), example.hypothesis[:rows])
-        axes.xaxis.tick_top()
-        axes.set_xlabel("source")
-        axes.set_ylabel("hypothesis")
-        return wandb.Image(figure, caption=" ".join(example.hypothesis))
+            self._log({f"attention/{name}/{number}": media.heat_map(example, self.heatmap_tokens)})
 
     @rank_zero_only
+    @_tolerant
     def close(self, exit_code: int = 0) -> None:
         """Finishes the run; W&B shows one with another exit code than 0 as failed."""
         if self._run is not None:
