@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnlab.errors import UserError
-from attnlab.report.evidence import BLEU, CHRF, Bucket, Estimate, Lengths, Measure
+from attnlab.report.evidence import BLEU, CHRF, Estimate, Measure
 from attnlab.report.rows import Comparison, Row
 
 if TYPE_CHECKING:
-    from attnlab.metrics.slope import Bucket as Found
-    from attnlab.metrics.slope import BucketDifference
+    from attnlab.report.measure import Draw
 
 COLUMNS = ("system", "segment", "score")
 _SEED = re.compile(r"(?P<name>.+)/seed(?P<seed>[^/]+)")
@@ -173,28 +172,25 @@ def score_evidence(
         level: of intervals and tests.
         seed: of all random numbers.
     """
-    from attnlab.metrics import bootstrap, significance
     from attnlab.metrics.scoring import mean_score
     from attnlab.metrics.seeds import spread
+    from attnlab.report import measure as measuring
 
-    score = mean_score()
+    score, draw = mean_score(), measuring.Draw(samples, trials, level, seed)
+    key = baseline.key if baseline is not None else None
     measures = {}
     for metric in dict.fromkeys(name for row in comparison.rows for name in row.scores):
         rows = [row for row in comparison.rows if metric in row.scores]
         stats = {row.key: _statistics(row.scores[metric]) for row in rows}
+        limits = measuring.intervals(stats, score, draw)
         measure = measures[metric] = Measure(metric)
-        for key, own in stats.items():
-            limits = bootstrap.interval(own, score, samples=samples, level=level, seed=seed)
-            mean, deviation, runs = spread([float(value) for value in score(own.sum(1))])
-            assert mean is not None
-            measure.rows[key] = Estimate(mean, deviation, runs, *(limits or (None, None)))
-        against = baseline.key if baseline is not None and baseline.key in stats else None
-        if samples and (pairs or against is not None):
-            options = {"samples": samples, "trials": trials, "level": level, "seed": seed}
-            target = None if pairs else against
-            measure.tests = significance.compare(stats, score, baseline=target, **options)  # type: ignore[arg-type]
-        measure.against = {test.first: test for test in measure.tests if test.second == against}
-        _lengths(measure, comparison, rows, stats, against, samples, level, seed)
+        for row in rows:
+            mean, deviation, runs = spread([float(value) for value in score(stats[row.key].sum(1))])
+            if mean is not None:
+                measure.rows[row.key] = Estimate(mean, deviation, runs, *limits.get(row.key, (None, None)))
+        measure.tests = measuring.tests(stats, score, draw, key, pairs, lambda: None)
+        measure.against = {test.first: test for test in measure.tests if test.second == key}
+        _lengths(measure, comparison, rows, stats, draw, key)
     return measures
 
 
@@ -203,39 +199,26 @@ def _lengths(
     comparison: Comparison,
     rows: Sequence[Row],
     stats: Mapping[str, np.ndarray],
-    against: str | None,
-    samples: int,
-    level: float,
-    seed: int,
+    draw: Draw,
+    baseline: str | None,
 ) -> None:
-    from attnlab.metrics import slope
+    """Buckets over the lengths that the rows' sentence statistics hold; seeds of a row share them."""
     from attnlab.metrics.scoring import mean_score
+    from attnlab.metrics.slope import FEW
+    from attnlab.report import measure as measuring
     from attnlab.segments import LENGTHS
 
-    options = (comparison.first.record.get("config") or {}).get("metrics") or {}
-    edges, few = options.get("length_edges"), options.get("min_bucket", slope.FEW)
-    beside = {row.key: next(iter(row.segments.values()), None) for row in comparison.rows}
-    score, draw = mean_score(), {"level": level, "seed": seed, "few": few}
-    for row in rows:
-        own = beside[row.key]
-        if own is None or not edges:
-            continue
-        for kind in LENGTHS:
-            lengths = own.lengths(kind)
-            made = slope.by_length(stats[row.key], lengths, edges, score, samples=samples, **draw)
-            apart: Sequence[BucketDifference | None] = [None] * len(made)
-            if samples and against is not None and row.key != against:
-                apart = slope.difference_by_length(
-                    stats[row.key], stats[against], lengths, edges, score, samples=samples, **draw
-                )
-            buckets = [_bucket(one, other) for one, other in zip(made, apart, strict=True)]
-            line = slope.slope(stats[row.key], lengths, score, edges, samples=samples, **draw)
-            measure.lengths.setdefault(row.key, {})[kind] = Lengths(buckets, line)
-
-
-def _bucket(one: Found, other: BucketDifference | None) -> Bucket:
-    apart = (None, None, None) if other is None else (other.delta, other.low, other.high)
-    return Bucket(one.lo, one.hi, one.n, one.mean, one.low, one.high, *apart, one.mark)
+    first = comparison.first
+    edges = [bucket["hi"] for bucket in first.test["by_source_length"] if bucket["hi"] is not None]
+    options = (first.record.get("config") or {}).get("metrics") or {}
+    few = int(options.get("min_bucket") or FEW)
+    beside = {row.key: next(iter(row.segments.values())) for row in rows if row.segments}
+    own = {key: stats[key] for key in beside}
+    for kind in LENGTHS if edges and own else ():
+        lengths = {key: found.lengths(kind) for key, found in beside.items()}
+        curves = measuring.curves(own, lengths, edges, few, mean_score(), draw, baseline)
+        for key, curve in curves.items():
+            measure.lengths.setdefault(key, {})[kind] = curve
 
 
 def _statistics(scores: Mapping[str, np.ndarray]) -> np.ndarray:
