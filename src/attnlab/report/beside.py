@@ -1,4 +1,4 @@
-"""What lies beside a record: sentence statistics, sample sentences, the curve of a training, tampered scores."""
+"""What lies beside a record: sentence statistics, sample sentences, a training's curve, tampered scores."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def statistics(run: Run, notes: list[str]) -> segments.Segments | None:
 
 
 def samples(run: Run) -> list[Record]:
-    """The sample sentences of a run's test set; none where there are none or the data forbids to show them."""
+    """The sample sentences of a run's test set; none where the data forbids to show them."""
     if run.place is None or not run.data.get("show_samples"):
         return []
     try:

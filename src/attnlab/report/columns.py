@@ -2,182 +2,244 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import timedelta
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from attnlab.metrics.length import label
-from attnlab.report.rows import Comparison, Row, Run
+from attnlab.report.evidence import Estimate, Evidence, Measure, claimed
+from attnlab.report.marks import CONFOUNDED, FEW, SIGNIFICANT, UNCONTROLLED
+from attnlab.report.picks import AER, ATTENTION, BLEU, COSTS, ENTROPY, SCORES, Number
+from attnlab.report.rows import SYSTEM, Comparison, Row
+
+__all__ = ["ATTENTION", "BLEU", "COSTS", "SCORES", "Column", "Columns", "columns", "deltas"]
+
+LENGTH = "source_words"
+"""The kind of length whose buckets and slope are columns; `lengths.csv` has all kinds."""
 
 
 class Column(NamedTuple):
-    """A title and one cell a row; `numeric` ones stand on the right."""
+    """A title and one cell a row.
+
+    Attributes:
+        title: above it.
+        cells: as text, one a row.
+        numeric: stands on the right.
+        values: behind the cells, where the best of them can be told.
+        better: 1 where higher is better, -1 where lower is, 0 where neither.
+    """
 
     title: str
     cells: list[str]
     numeric: bool = True
+    values: Sequence[float | None] = ()
+    better: int = 0
+
+    @property
+    def best(self) -> set[int]:
+        """The rows with the best value as it is written; none where all are alike."""
+        known = {row: value for row, value in enumerate(self.values) if value is not None}
+        if not self.better or len(known) < 2:
+            return set()
+        top = max(known, key=lambda row: self.better * known[row])
+        shown = self.cells[top].split(" ")[0]
+        best = {row for row in known if self.cells[row].split(" ")[0] == shown}
+        return best if len(best) < len(known) else set()
 
 
-Pick = Callable[[Run], "float | None"]
+class Columns(NamedTuple):
+    """The columns that name the rows; what a reader wants first; more scores; BLEU by length; cost."""
+
+    names: list[Column]
+    main: list[Column]
+    more: list[Column]
+    lengths: list[Column]
+    costs: list[Column]
+
+    @property
+    def every(self) -> list[Column]:
+        """All of them, names first."""
+        return [*self.names, *self.main, *self.more, *self.lengths, *self.costs]
 
 
-def _path(*keys: str, within: str = "test") -> Pick:
-    """Looks a number up in a run's scores or record; None as soon as a part is absent or null."""
-
-    def pick(run: Run) -> float | None:
-        value: Any = run.test if within == "test" else run.record[within]
-        for key in keys:
-            value = value.get(key) if isinstance(value, dict) else None
-        return value
-
-    return pick
-
-
-# title, name in the CSV, where it is found, how the mean is written
-SCORES: list[tuple[str, str, Pick, Callable[[float], str]]] = [
-    ("chrF", "chrf", _path("chrf", "score"), "{:.1f}".format),
-    ("TER", "ter", _path("ter", "score"), "{:.1f}".format),
-    ("perplexity", "perplexity", _path("perplexity"), "{:.3g}".format),
-    ("length ratio", "length_ratio", _path("length_ratio"), "{:.3f}".format),
-    ("AER predicted", "aer_predicted", _path("alignment", "predicted", "aer"), "{:.3f}".format),
-    ("AER input", "aer_input", _path("alignment", "input", "aer"), "{:.3f}".format),
-]
-CSV_ONLY = frozenset({"aer_input"})  # seldom wanted, and the table is wide
-COSTS: list[tuple[str, str, Pick, Callable[[float], str]]] = [
-    ("parameters", "parameters", _path("total", within="parameters"), lambda value: short(value)),
-    (
-        "of them attention",
-        "parameters_attention",
-        _path("attention", within="parameters"),
-        lambda value: short(value),
-    ),
-    ("tokens/s", "tokens_per_s", _path("tokens_per_s", within="train"), lambda value: short(value)),
-    (
-        "wall time",
-        "wall_s",
-        _path("wall_s", within="train"),
-        lambda value: str(timedelta(seconds=round(value))),
-    ),
-]
-BLEU = _path("bleu", "score")
-_ATTENTION = _path("attention", within="parameters")
-_AER = _path("alignment", "predicted", "aer")
-
-
-def short(value: float) -> str:
-    """`842`, `12.3k`, `4.5M`."""
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:.1f}{unit}"
-    return f"{value:.0f}"
-
-
-def columns(comparison: Comparison) -> tuple[list[Column], list[list[Column]]]:
-    """The columns that name the cells, and three groups of numbers: scores, BLEU by length, cost.
-
-    A score that no row has is left out.
-    """
+def columns(comparison: Comparison, evidence: Evidence) -> Columns:
+    """All columns of a comparison; a number that no row has is left out."""
     rows = comparison.rows
-    cell = [Column(axis, [row.cell[axis] or "none" for row in rows], False) for axis in comparison.varying]
-    if any(row.settings for row in rows):
-        cell.append(Column("other settings", [row.settings for row in rows], False))
-    if not cell:
-        cell = [Column("cell", [row.cell_id for row in rows], False)]
-    scores = [
+    main = [
         Column("seeds", [_seeds(row) for row in rows], False),
-        Column("BLEU", [_bleu(row) for row in rows]),
-        *_present(rows, SCORES),
+        _estimates(rows, evidence.bleu, 2),
+        *_delta(rows, evidence),
+        *_numbers(rows, [AER]),
+        *_slope(rows, evidence),
     ]
-    return cell, [scores, _by_length(comparison), _present(rows, COSTS)]
+    others = [measure for name, measure in evidence.measures.items() if measure is not evidence.bleu]
+    more = [
+        *(
+            _estimates(rows, measure, 1 if measure.name == "chrF" else 3)
+            for measure in others
+            if measure.rows
+        ),
+        *_numbers(rows, [*SCORES, ENTROPY]),
+        *_p(rows, evidence),
+        *_overrides(rows),
+    ]
+    return Columns(_names(comparison), main, more, _by_length(rows, evidence), _numbers(rows, COSTS))
 
 
-def heading(comparison: Comparison) -> list[str]:
-    """What holds for every row: test set and its origin, languages, size, signature, constant axes, files."""
-    run = comparison.rows[0].runs[0]
-    about = [comparison.origin] if comparison.origin else []
-    about += [f"fingerprint {comparison.content}"] if comparison.content else []
-    lines = [f"{comparison.label}: {run.test['n']} sentences" + (f" ({'; '.join(about)})" if about else "")]
-    lines.append(f"BLEU {comparison.signature}")
-    if comparison.constant and len(comparison.rows) > 1:
-        lines.append(
-            "all rows: " + ", ".join(f"{axis} {option}" for axis, option in comparison.constant.items())
-        )
-    if comparison.several:
-        table, figure = comparison.file("table"), comparison.file("bleu_by_length")
-        lines.append(f"files: {table}.{{csv,md}}, {figure}.{{csv,svg,png}}")
-    return lines
+def deltas(comparison: Comparison, evidence: Evidence) -> dict[str, float]:
+    """By `Row.key`, the difference of BLEU from the baseline's, tested or not."""
+    rows = evidence.bleu.rows
+    base = rows.get(evidence.baseline.key) if evidence.baseline is not None else None
+    if base is None:
+        return {}
+    return {
+        row.key: rows[row.key].mean - base.mean
+        for row in comparison.rows
+        if row.key in rows and row is not evidence.baseline
+    }
 
 
-def legend(comparison: Comparison) -> list[str]:
-    """What the columns and marks of the table mean, where they are used."""
-    lines = ["length columns: BLEU by white-space words of the source, n sentences in each"]
-    if any(spread.n > 1 for row in comparison.rows for spread in [row.spread(BLEU)]):
-        lines.append("mean ± sample standard deviation over the seeds")
-    if any(row.spread(_AER).n for row in comparison.rows):
-        lines.append(
-            "AER predicted: alignment error rate (0 to 1, lower is better) of the attention weights against "
-            "the gold links, the weights of a step credited to the token that it emits; "
-            f"AER input ({comparison.file('table')}.csv): to the token that it reads"
-        )
-    if any(row.spread(_ATTENTION).n for row in comparison.rows):
-        lines.append("of them attention: parameters of the scorer and the window")
-    marks = {bucket["mark"] for row in comparison.rows for bucket, _ in row.buckets("by_source_length")}
-    if "few" in marks:
-        lines.append("* few sentences in the bucket: the score is not to be relied on")
-    if "too_short" in marks:
-        lines.append("short: no reference in the bucket has a 4-gram, BLEU is not defined")
-    return lines
+def estimate(found: Estimate | None, digits: int) -> str:
+    """`32.50 ± 0.71 [31.20, 33.75]`, as far as it is known."""
+    if found is None:
+        return "-"
+    text = f"{found.mean:.{digits}f}"
+    text += "" if found.deviation is None else f" ± {found.deviation:.{digits}f}"
+    return text if found.low is None else f"{text} [{found.low:.{digits}f}, {found.high:.{digits}f}]"
 
 
-def _present(
-    rows: Sequence[Row], wanted: Sequence[tuple[str, str, Pick, Callable[[float], str]]]
-) -> list[Column]:
+def _names(comparison: Comparison) -> list[Column]:
+    rows = comparison.rows
+    found = [Column(axis, [row.cell[axis] or "none" for row in rows], False) for axis in comparison.varying]
+    if any(row.settings for row in rows):
+        found.append(Column("other settings", [row.settings for row in rows], False))
+    if any(row.origin for row in rows):
+        found.append(Column("version", [row.origin or "-" for row in rows], False))
+    if not found:
+        found = [Column("cell", [row.cell_id for row in rows], False)]
+    if any(row.kind == SYSTEM for row in rows):
+        for column in found:
+            column.cells[:] = [
+                "-" if r.kind == SYSTEM else c for r, c in zip(rows, column.cells, strict=True)
+            ]
+        first = found[0].cells
+        first[:] = [
+            f"{row.cell_id}{UNCONTROLLED}" if row.kind == SYSTEM else text
+            for row, text in zip(rows, first, strict=True)
+        ]
+    return found
+
+
+def _seeds(row: Row) -> str:
+    parts = [" ".join(run.seed for run in row.runs)] if row.runs and row.controlled else []
+    parts += [f"failed {' '.join(row.failed)}"] if row.failed else []
+    parts += [f"interrupted {' '.join(row.interrupted)}"] if row.interrupted else []
+    parts += [f"missing {' '.join(row.missing)}"] if row.missing and row.controlled else []
+    return "; ".join(parts) or "-"
+
+
+def _estimates(rows: Sequence[Row], measure: Measure, digits: int) -> Column:
+    known = [measure.rows.get(row.key) for row in rows]
+    cells = []
+    for row, found in zip(rows, known, strict=True):
+        short = measure.name == "BLEU" and any(run.test["bleu"].get("mark") for run in row.runs)
+        cells.append(estimate(found, digits) + (" (short)" if short else ""))
+    better = 1 if measure.name in ("BLEU", "chrF") else 0
+    return Column(measure.name, cells, True, [found.mean if found else None for found in known], better)
+
+
+def _delta(rows: Sequence[Row], evidence: Evidence) -> list[Column]:
+    base = evidence.bleu.rows.get(evidence.baseline.key) if evidence.baseline is not None else None
+    if base is None:
+        return []
+    cells = []
+    for row in rows:
+        known = evidence.of(row)
+        if row is evidence.baseline:
+            cells.append("baseline")
+        elif known.bleu is None:
+            cells.append("-")
+        else:
+            marks = SIGNIFICANT if claimed(known.test) else ""
+            marks += CONFOUNDED if known.confounded and row.controlled else ""
+            cells.append(f"{known.bleu.mean - base.mean:+.2f}{marks}")
+    return [Column("Δ BLEU", cells)]
+
+
+def _p(rows: Sequence[Row], evidence: Evidence) -> list[Column]:
+    tests = [evidence.of(row).test for row in rows]
+    if not any(tests):
+        return []
+    return [Column("p (Holm)", ["-" if test is None else probability(test.p_holm) for test in tests])]
+
+
+def probability(p: float) -> str:
+    """Three digits, or that it is below what they can tell."""
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _slope(rows: Sequence[Row], evidence: Evidence) -> list[Column]:
+    found = [curves[LENGTH].slope if LENGTH in (curves := evidence.of(row).lengths) else None for row in rows]
+    values = [None if slope is None else slope.value for slope in found]
+    if all(value is None for value in values):
+        return []
+    cells = []
+    for slope, value in zip(found, values, strict=True):
+        text = "-" if value is None else f"{value:+.2f}"
+        if slope is not None and value is not None and slope.low is not None and slope.high is not None:
+            text += f" [{slope.low:+.2f}, {slope.high:+.2f}]"
+        cells.append(text)
+    return [Column("slope", cells, True, values, 1)]
+
+
+def _numbers(rows: Sequence[Row], wanted: Iterable[Number]) -> list[Column]:
     table = []
-    for title, name, pick, write in wanted:
-        if name in CSV_ONLY:
-            continue
-        means = [row.spread(pick).mean for row in rows]
+    for number in wanted:
+        means = [row.spread(number.pick).mean for row in rows]
         if any(mean is not None for mean in means):
-            table.append(Column(title, ["-" if mean is None else write(mean) for mean in means]))
+            cells = ["-" if mean is None else number.write(mean) for mean in means]
+            table.append(Column(number.title, cells, True, means, number.better))
     return table
 
 
-def _by_length(comparison: Comparison) -> list[Column]:
+def _overrides(rows: Sequence[Row]) -> list[Column]:
+    """BLEU with tampered weights, and its difference from the runs' own."""
+    table = []
+    for name in sorted({name for row in rows for name in row.overrides}):
+        found = [row.overrides.get(name) for row in rows]
+        cells = [
+            "-" if one is None or one.bleu.mean is None else f"{one.bleu.mean:.2f} ({one.delta.mean:+.2f})"
+            for one in found
+        ]
+        table.append(Column(f"BLEU, {name}", cells))
+    return table
+
+
+def _by_length(rows: Sequence[Row], evidence: Evidence) -> list[Column]:
     """A column for every bucket that any row has; titled with n where all rows agree on it."""
     cells: dict[str, dict[int, str]] = {}
+    values: dict[str, dict[int, float]] = {}
     sizes: dict[str, set[int]] = {}
     order: dict[str, int] = {}
-    for index, row in enumerate(comparison.rows):
-        for bucket, spread in row.buckets("by_source_length"):
-            name = label(bucket)
-            order[name] = bucket["lo"]
-            sizes.setdefault(name, set()).add(bucket["n"])
-            text = "-" if spread.mean is None else f"{spread.mean:.1f}"
-            if bucket["mark"] == "few":
-                text += "*"
-            elif bucket["mark"] == "too_short":
+    for index, row in enumerate(rows):
+        curves = evidence.of(row).lengths
+        for bucket in curves[LENGTH].buckets if LENGTH in curves else []:
+            name = bucket.label
+            order[name] = bucket.lo
+            sizes.setdefault(name, set()).add(bucket.n)
+            text = "-" if bucket.score is None else f"{bucket.score:.1f}"
+            if bucket.score is not None:
+                values.setdefault(name, {})[index] = bucket.score
+            if bucket.mark == "few":
+                text += FEW
+            elif bucket.mark == "too_short":
                 text = "short"
             cells.setdefault(name, {})[index] = text
     return [
         Column(
-            f"{name} (n={sizes[name].pop()})" if len(sizes[name]) == 1 else name,
-            [cells[name].get(index, "-") for index in range(len(comparison.rows))],
+            f"{name} (n={next(iter(sizes[name]))})" if len(sizes[name]) == 1 else name,
+            [cells[name].get(index, "-") for index in range(len(rows))],
+            True,
+            [values.get(name, {}).get(index) for index in range(len(rows))],
+            1,
         )
         for name in sorted(cells, key=lambda name: (order[name], name))
     ]
-
-
-def _bleu(row: Row) -> str:
-    spread = row.spread(BLEU)
-    if spread.mean is None:
-        return "-"
-    text = f"{spread.mean:.2f}" if spread.deviation is None else f"{spread.mean:.2f} ± {spread.deviation:.2f}"
-    return f"{text} (short)" if any(run.test["bleu"].get("mark") for run in row.runs) else text
-
-
-def _seeds(row: Row) -> str:
-    parts = [" ".join(run.seed for run in row.runs)]
-    parts += [f"failed {' '.join(row.failed)}"] if row.failed else []
-    parts += [f"interrupted {' '.join(row.interrupted)}"] if row.interrupted else []
-    parts += [f"missing {' '.join(row.missing)}"] if row.missing else []
-    return "; ".join(parts)

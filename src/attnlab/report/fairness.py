@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -65,7 +66,7 @@ def _axes(first: Row, second: Row) -> list[str]:
 
 
 def _settings(first: Row, second: Row) -> list[str]:
-    """Settings by the rules of the column `other settings`; an axis' own only where its option is the same."""
+    """Settings, as the column `other settings` names them; an axis' own where its option is the same."""
     if not first.config or not second.config:
         return []
     pair = [first, second]
@@ -78,9 +79,13 @@ def _settings(first: Row, second: Row) -> list[str]:
     found = told(pair, wanted, frozenset())
     names = sorted({name for own in found.values() for name in own}, key=lambda name: ("." in name, name))
     for axis in sorted(swapped):  # what was asked for beside the option
-        given = told(pair, lambda key, axis=axis: key.startswith(f"{axis}."), frozenset())
+        given = told(pair, partial(_below, axis), frozenset())
         names += sorted({name for own in given.values() for name in own if name in _asked(pair) - {axis}})
     return names
+
+
+def _below(axis: str, key: str) -> bool:
+    return key.startswith(f"{axis}.")
 
 
 def _asked(rows: Sequence[Row]) -> set[str]:

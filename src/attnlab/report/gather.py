@@ -72,7 +72,7 @@ def _score(run: Run) -> float | None:
 
 
 def _bleu(comparison: Comparison, notes: list[str]) -> dict[str, np.ndarray]:
-    """The statistics [runs, n, k] of the rows of which every run has them, and the runs that have none."""
+    """The statistics [runs, n, k] of the rows of which every run has them; a note on the others."""
     score, found, lacking = score_of(comparison.signature), {}, []
     for row in comparison.scored:
         stats = {seed: own.bleu for seed, own in row.segments.items()}
@@ -95,7 +95,7 @@ def _bleu(comparison: Comparison, notes: list[str]) -> dict[str, np.ndarray]:
         more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
         cells = "1 row" if len(lacking) == 1 else f"{len(lacking)} rows"
         notes.append(
-            f"no interval and no test for {cells} without sentence statistics ({names}{more}): their runs are "
+            f"no interval and no test for {cells} without sentence statistics ({names}{more}): the runs are "
             "of an earlier version; attnlab evaluate RUN makes them, for every seed"
         )
     return found
@@ -194,15 +194,17 @@ def _note(comparison: Comparison, made: Evidence, pairs: bool) -> str:
     if not tests or made.baseline is None:
         return ""
     against = "all pairs of rows" if pairs else f"each row against {made.baseline.name(comparison.varying)}"
-    alpha = 1 - made.level
+    count = "1 comparison" if len(tests) == 1 else f"{len(tests)} comparisons"
     text = (
-        f"tests: {against}, {len(tests)} in all; two-sided approximate randomisation ({made.trials} trials) and "
-        f"paired bootstrap ({made.samples} samples) over sentences, seeds as a random factor; seed {made.seed}; "
-        f"Holm's correction for {len(tests)} comparisons of BLEU; * where its p of the randomisation is below "
-        f"{alpha:.3g}"
+        f"tests: {against}; approximate randomisation ({made.trials} trials) and paired bootstrap "
+        f"({made.samples} samples) over sentences, seeds as a random factor; two-sided, seed {made.seed}; "
+        f"* p of the randomisation below {1 - made.level:.3g} after Holm's correction for {count}"
     )
     single = sum(min(test.seeds) < 2 for test in tests)
     if single:
-        which = "every test has" if single == len(tests) else f"{single} of the tests have"
-        text += f"; {which} one seed on a side: they speak of these runs only, not of the cells, and carry no mark"
+        which = "every test has" if single == len(tests) else f"{single} of them with"
+        text += (
+            f"; {which} one seed on a side: that speaks of these runs only, not of the cells, "
+            "and carries no mark"
+        )
     return text

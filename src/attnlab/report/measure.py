@@ -74,9 +74,7 @@ def tests(
         return []
     options = {"samples": draw.samples, "trials": draw.trials, "level": draw.level, "seed": draw.seed}
     if pairs:
-        order = sorted(
-            stats, key=lambda key: key == baseline
-        )  # combinations keep the order: it stands second
+        order = sorted(stats, key=lambda key: key == baseline)  # the last of a pair is second
         ordered = {key: stats[key] for key in order}
         found = significance.compare(ordered, score, baseline=None, **options)  # type: ignore[arg-type]
         tick()
@@ -155,9 +153,9 @@ def _alike(
             for key in stats:
                 table[key].append(Bucket(lo, hi, n, None, mark=mark))
             continue
-        mark = "few" if n < few else None
-        counts = bootstrap.draws(n, draw.samples, draw.seed + (number if mark is None else len(edges) + 1))
-        number += mark is None
+        weak = "few" if n < few else None
+        counts = bootstrap.draws(n, draw.samples, draw.seed + (number if weak is None else len(edges) + 1))
+        number += weak is None
         drawn: dict[str, Drawn] = {}
         for keys in _chunks(list(stats)):
             resampled = bootstrap.resample([stats[key][:, members] for key in keys], score, counts)
@@ -170,8 +168,8 @@ def _alike(
                 limits = bootstrap.interval_of(own, draw.level)
             if draw.samples and baseline in drawn and key != baseline:
                 apart = bootstrap.difference_of(own, drawn[baseline], draw.level, n)[:3]
-            table[key].append(Bucket(lo, hi, n, own.estimate, *limits, *apart, mark))
-            if mark is None:
+            table[key].append(Bucket(lo, hi, n, own.estimate, *limits, *apart, weak))
+            if weak is None:
                 used[key].append((own, float(lengths[members].mean()), means, n, (lo, hi)))
     return {key: Lengths(table[key], _slope(used[key], draw)) for key in stats}
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attnlab
 from attnlab import results
@@ -21,6 +21,10 @@ from attnlab.report.rows import Comparison, Report, Row, Run
 from attnlab.results import Record
 from attnlab.sweep.identity import AXES, PLACES, unused
 
+if TYPE_CHECKING:
+    from attnlab.metrics.significance import Test
+    from attnlab.report.anchors import Anchor
+
 _DIGITS = 4
 _NO_CONFIG = ("about", "hydra", "out", "rerun")
 
@@ -30,7 +34,7 @@ def payload(
     evidences: Sequence[Evidence],
     out: Path,
     *,
-    anchors: Sequence[Mapping[str, Any]] = (),
+    anchors: Sequence[Anchor] = (),
     anonymous: bool = False,
 ) -> dict[str, Any]:
     """The report as plain containers.
@@ -52,10 +56,11 @@ def payload(
         "notes": list(report.notes),
         "unscored": list(report.unscored),
         "anonymous": anonymous,
-        "anchors": [dict(anchor) for anchor in anchors],
+        "anchors": [anchor.plain() for anchor in anchors],
         "comparisons": [_comparison(one, evidence, Path(out), anonymous) for one, evidence in pairs],
     }
-    return results.plain(_rounded(found))  # type: ignore[no-any-return]
+    made: dict[str, Any] = results.plain(_rounded(found))
+    return made
 
 
 def _comparison(comparison: Comparison, evidence: Evidence, out: Path, anonymous: bool) -> dict[str, Any]:
@@ -82,7 +87,7 @@ def _comparison(comparison: Comparison, evidence: Evidence, out: Path, anonymous
         "files": comparison.file("table"),
         "rows": [_row(row, comparison, evidence, own[row.key], out, anonymous) for row in comparison.rows],
         "tests": [
-            {"metric": name, **_test(test), "first": test.first, "second": test.second}
+            {"metric": name, **_tested(test), "first": test.first, "second": test.second}
             for name, measure in evidence.measures.items()
             for test in measure.tests
         ],
@@ -190,10 +195,12 @@ def _estimate(found: Estimate | None) -> dict[str, Any] | None:
     return {"mean": found.mean, "sd": found.deviation, "n": found.n, "ci": limits}
 
 
-def _test(test: Any) -> dict[str, Any] | None:
+def _test(test: Test | None) -> dict[str, Any] | None:
+    return None if test is None else _tested(test)
+
+
+def _tested(test: Test) -> dict[str, Any]:
     """A test; `significant` only where it may be claimed, `one_seed` where it may not for want of seeds."""
-    if test is None:
-        return None
     return {
         "delta": test.delta,
         "ci": [test.low, test.high],
@@ -250,7 +257,7 @@ def _configs(rows: Sequence[Row]) -> tuple[dict[str, Any], dict[str, dict[str, A
 
 
 def _flat(config: Mapping[str, Any], dropped: AbstractSet[str], path: str = "") -> dict[str, Any]:
-    """The settings by dotted path, less what is no setting or without effect; of a corpus' place only the last folder."""
+    """The settings by dotted path, without those that are `dropped`; of a place only the last folder."""
     found: dict[str, Any] = {}
     for key, value in config.items():
         where = f"{path}.{key}" if path else str(key)

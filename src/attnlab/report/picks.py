@@ -64,9 +64,7 @@ SCORES = (
     Number("perplexity", "perplexity", path("perplexity"), "{:.3g}".format, -1),
     Number("length ratio", "length_ratio", path("length_ratio"), "{:.3f}".format),
 )
-ATTENTION = Number(
-    "of them attention", "parameters_attention", path("attention", within="parameters"), short, -1
-)
+ATTENTION = Number("of them attention", "parameters_attention", path("attention", within="parameters"), short)
 COSTS = (
     Number("parameters", "parameters", path("total", within="parameters"), short, -1),
     ATTENTION,

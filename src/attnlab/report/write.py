@@ -3,38 +3,65 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from attnlab.errors import UserError
-from attnlab.report import figures, table
+from attnlab.report.evidence import Evidence, evidence
 from attnlab.report.rows import Report
 
-_OURS = re.compile(rf"table(_.+)?\.(csv|md)|{figures.OURS.pattern}")
+if TYPE_CHECKING:
+    from attnlab.report.anchors import Anchor
+
+PAGE, CHECKLIST = "index.html", "checklist.md"
+_OURS = r"table(_.+)?\.(csv|md|tex)|(tests|lengths|effects)(_.+)?\.csv|index\.html|checklist\.md"
 
 
-def write(report: Report, out: Path) -> list[Path]:
-    """Writes `table.{csv,md}` and the figures that the records allow.
+def write(
+    report: Report,
+    out: Path,
+    evidences: Sequence[Evidence] | None = None,
+    *,
+    anchors: Sequence[Anchor] = (),
+    scrubber: Callable[[Any], Any] | None = None,
+    page: bool = True,
+) -> list[Path]:
+    """Writes tables, lists, figures, the page and the checklist.
 
     Every further comparison goes into files of its own: `table_<slug>.csv` and so on.
+
+    Args:
+        report: its comparisons.
+        out: a folder, made where there is none.
+        evidences: one for each comparison; made with the defaults where they are not given.
+        anchors: published results, listed in `table.md` and shown on the page.
+        scrubber: takes out of all texts who made the report and where (`anonymous.Scrubber`).
+        page: write the page too.
+
+    Returns:
+        The files, in the order they were written.
 
     Raises:
         UserError: the folder cannot be made or written to.
     """
+    out = Path(out)
+    if evidences is None:
+        evidences = [evidence(comparison) for comparison in report.comparisons]
+    clean = scrubber or (lambda value: value)
     written = []
     try:
         out.mkdir(parents=True, exist_ok=True)
-        for number, comparison in enumerate(report.comparisons):
-            stem = comparison.file("table")
-            unscored = [] if number else report.unscored  # told once
-            texts = {
-                f"{stem}.csv": table.to_csv(comparison),
-                f"{stem}.md": table.to_markdown(comparison, report.notes, unscored),
-            }
-            for name, text in texts.items():
-                (out / name).write_text(text, encoding="utf-8", newline="\n")
-                written.append(out / name)
-            written += figures.write_all(comparison, None, out)
+        for name, text in _texts(report, evidences, anchors).items():
+            (out / name).write_text(clean(text), encoding="utf-8", newline="\n")
+            written.append(out / name)
+        written += _figures(report, evidences, out)
+        texts = {CHECKLIST: _checklist(report)}
+        if page:
+            texts[PAGE] = _page(report, evidences, out, anchors, clean, scrubber is not None)
+        for name, text in texts.items():
+            (out / name).write_text(text if name == PAGE else clean(text), encoding="utf-8", newline="\n")
+            written.append(out / name)
     except OSError as error:
         raise UserError(
             f"{out}: cannot be written ({error.strerror}); give another folder to --out"
@@ -47,5 +74,58 @@ def stale(out: Path, written: Sequence[Path]) -> list[str]:
 
     They are left where they are: a report never deletes.
     """
+    from attnlab.report import figures
+
+    ours = re.compile(f"{_OURS}|{figures.OURS.pattern}")
     new = {path.name for path in written}
-    return sorted(path.name for path in out.iterdir() if _OURS.fullmatch(path.name) and path.name not in new)
+    return sorted(path.name for path in out.iterdir() if ours.fullmatch(path.name) and path.name not in new)
+
+
+def _texts(report: Report, evidences: Sequence[Evidence], anchors: Sequence[Anchor]) -> dict[str, str]:
+    """The tables and lists of every comparison, by file name."""
+    from attnlab.report import lists, table
+    from attnlab.report.anchors import to_markdown
+    from attnlab.report.latex import to_latex
+
+    texts: dict[str, str] = {}
+    for number, (one, made) in enumerate(zip(report.comparisons, evidences, strict=True)):
+        unscored = [] if number else report.unscored  # told once
+        markdown = table.to_markdown(one, made, report.notes, unscored)
+        if anchors and not number:
+            markdown += "\n" + to_markdown(anchors)
+        texts |= {
+            f"{one.file('table')}.csv": table.to_csv(one, made),
+            f"{one.file('table')}.md": markdown,
+            f"{one.file('table')}.tex": to_latex(one, made),
+            f"{one.file('tests')}.csv": lists.tests_csv(one, made),
+            f"{one.file('lengths')}.csv": lists.lengths_csv(one, made),
+            f"{one.file('effects')}.csv": lists.effects_csv(made),
+        }
+    return texts
+
+
+def _figures(report: Report, evidences: Sequence[Evidence], out: Path) -> list[Path]:
+    from attnlab.report import figures
+
+    pairs = zip(report.comparisons, evidences, strict=True)
+    return [path for one, made in pairs for path in figures.write_all(one, made, out)]
+
+
+def _checklist(report: Report) -> str:
+    from attnlab.report.checklist import checklist
+
+    return checklist(report)
+
+
+def _page(
+    report: Report,
+    evidences: Sequence[Evidence],
+    out: Path,
+    anchors: Sequence[Anchor],
+    clean: Callable[[Any], Any],
+    anonymous: bool,
+) -> str:
+    from attnlab.report.page import render
+    from attnlab.report.payload import payload
+
+    return render(clean(payload(report, evidences, out, anchors=anchors, anonymous=anonymous)))
