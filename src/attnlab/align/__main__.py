@@ -200,7 +200,7 @@ def _progress(total: int) -> Iterator[Callable[[int], Any]]:
 def _show(content: dict[str, Any], links: dict[str, int]) -> None:
     """The table of results, in per cent; the credit whose links are written has a star."""
     agreed = content["alignment"]
-    heads = ["credit", *(["AER", "P", "R", "sure"] if agreed else []), "links", "n"]
+    heads = ["credit", *(["AER %", "P %", "R %", "sure"] if agreed else []), "links", "n"]
     rows = []
     for credit, count in links.items():
         row = [f"{credit}{'*' if credit == content['credit'] else ''}"]
