@@ -84,11 +84,14 @@ def compare(
     """
     found = Told()
     old_numbers, new_numbers = dict(_numbers(record)), dict(_numbers(new))
-    quiet = 0
+    quiet = added = 0
     for name in sorted({**old_numbers, **new_numbers}):
         old, now = old_numbers.get(name), new_numbers.get(name)
         score = name in ("val.bleu", "val.loss") or (name.startswith("test.") and name.endswith(_SCORES))
         decides = score or tolerance == 0
+        if name not in old_numbers and not score:  # written before records had it
+            added += 1
+            continue
         if old == now:
             if score or name.startswith("train."):
                 found.lines.append(f"equal: {name} {old}")
@@ -102,6 +105,8 @@ def compare(
             found.lines.append(f"other: {name} {old}, here {now}")
     if quiet:
         found.lines.append(f"equal: {quiet} further numbers of validation and test")
+    if added:
+        found.lines.append(f"not compared: {added} numbers that the record does not have")
     for name in record["test"]:
         old_file, new_file = (folder / name / "hyp.txt" for folder in (old_test, new_test))
         if not (old_file.is_file() and new_file.is_file()):

@@ -4,19 +4,73 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any
+from difflib import get_close_matches
+from typing import Any, NamedTuple
 
 from attnlab import check
 from attnlab.errors import UserError
 
 GROUPS = ("data", "search", "metrics")
 """What can be changed: the model is what it is."""
+WEIGHTS = "attention.override"
+"""What can be done to a trained model's weights beside (`attention/tampering.py`)."""
 BOUND = ("lowercase", "source_eos")
 """Options of `data` that the model was trained with: its tokenisers and its encoder know nothing else."""
 LIMITS = ("batch_tokens", "batch_sentences")
 """Options of `data` that say how large a batch is."""
 LOADING = (*LIMITS, "workers", "cache_dir")
 """Options of `data` that say nothing about the text: another source of text is loaded as the run's was."""
+
+
+class Variant(NamedTuple):
+    """One evaluation of those that a command asks for.
+
+    Attributes:
+        tampered: what is done to the weights, a name of `attention.OVERRIDES`; None where nothing is said.
+        overrides: its own, as it could have been asked for alone.
+        settings: these without what concerns the weights.
+    """
+
+    tampered: str | None
+    overrides: list[str]
+    settings: list[str]
+
+
+def variants(overrides: Sequence[str]) -> list[Variant]:
+    """The evaluations that the overrides ask for: one, or one for each of `attention.override=A,B`.
+
+    Raises:
+        UserError: bad grammar, no such override of the weights, or `WEIGHTS` comes twice.
+    """
+    parsed = _parsed(overrides)
+    ours = [
+        n for n, one in enumerate(parsed) if one.key_or_group.partition(".")[0] == WEIGHTS.partition(".")[0]
+    ]
+    rest = [override for n, override in enumerate(overrides) if n not in ours]
+    if not ours:
+        return [Variant(None, rest, rest)]
+    from attnlab.attention import OVERRIDES
+
+    there = f"there are: {', '.join(OVERRIDES)}"
+    one = parsed[ours[0]]
+    several = one.is_choice_sweep() if one.is_sweep_override() else False
+    if one.key_or_group != WEIGHTS or one.is_delete() or (one.is_sweep_override() and not several):
+        raise UserError(f"{one.input_line}: of the attention only {WEIGHTS}=NAME can be given; {there}")
+    if len(ours) > 1:
+        raise UserError(f"{WEIGHTS} is given twice; for several evaluations write {WEIGHTS}=A,B")
+    given = [*one.sweep_iterator()] if several else [one.value()]
+    names = [str(name) for name in given]
+    for name in names:
+        if name not in OVERRIDES:
+            near = get_close_matches(name, OVERRIDES, 1)
+            guess = f"; did you mean {near[0]}?" if near else ""
+            raise UserError(f"{WEIGHTS}={name}: {there}{guess}")
+    found = []
+    for name in dict.fromkeys(names):
+        own = list(overrides)
+        own[ours[0]] = f"{WEIGHTS}={name}"
+        found.append(Variant(name, own, rest))
+    return found
 
 
 def changed(config: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
@@ -32,15 +86,7 @@ def changed(config: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
 
 def settings(config: dict[str, Any], overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The settings with the whole groups put in, and these with the single options too."""
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-    from hydra.errors import OverrideParseException
-
-    try:
-        parsed = OverridesParser.create().parse_overrides(overrides=list(overrides))
-    except OverrideParseException as error:
-        raise UserError(
-            f"{error.override}: no override; write KEY=VALUE, such as search.beam_size=1"
-        ) from error
+    parsed = _parsed(overrides)
     for one in parsed:
         if one.is_sweep_override() or one.is_delete():
             raise UserError(f"{one.input_line}: an evaluation has one value an option; write KEY=VALUE")
@@ -79,12 +125,23 @@ def settings(config: dict[str, Any], overrides: Sequence[str]) -> tuple[dict[str
     return chosen, config
 
 
+def _parsed(overrides: Sequence[str]) -> list[Any]:
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import OverrideParseException
+
+    try:
+        return list(OverridesParser.create().parse_overrides(overrides=list(overrides)))
+    except OverrideParseException as error:
+        raise UserError(
+            f"{error.override}: no override; write KEY=VALUE, such as search.beam_size=1"
+        ) from error
+
+
 def _known(groups: Any) -> None:
     for group in groups:
         if group not in GROUPS:
-            raise UserError(
-                f"{group}: an evaluation can change {', '.join(GROUPS)}; the rest is the run's own"
-            )
+            there = ", ".join((*GROUPS, WEIGHTS))
+            raise UserError(f"{group}: an evaluation can change {there}; the rest is the run's own")
 
 
 def _composed(overrides: list[str]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Everything here runs in the parameters' own precision, without autocast, whateve
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,14 @@ class Sentence:
 
 
 def decode(
-    model: Any, batches: Iterable[Any], search: Search, *, end: int, device: torch.device, gold: bool
+    model: Any,
+    batches: Iterable[Any],
+    search: Search,
+    *,
+    end: int,
+    device: torch.device,
+    gold: bool,
+    tell: Callable[[int], None] = lambda more: None,
 ) -> list[Sentence] | None:
     """Decodes a test set, and its references by force.
 
@@ -54,6 +61,7 @@ def decode(
         end: the target side's end mark.
         device: where the model is.
         gold: keep the forced weights, to compare them with gold links.
+        tell: is told how many sentences a batch has added.
 
     Returns:
         All sentences in the set's order on rank 0, None on the other ranks.
@@ -82,6 +90,7 @@ def decode(
                         forced=None if weights is None else weights[row, :t, :s].copy(),
                     )
                 )
+            tell(len(source))
     everything = ranks.collected(found)
     if everything is None:
         return None

@@ -6,12 +6,13 @@ import hashlib
 import itertools
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from attnlab import provenance, results
-from attnlab.altered import GROUPS, faults, settings
+from attnlab.altered import GROUPS, WEIGHTS, Variant, faults, settings, variants
 from attnlab.errors import UserError
 
 LONGEST = 120
@@ -26,11 +27,12 @@ def evaluate(
     device: str | None = None,
     command: str | None = None,
 ) -> dict[str, Any]:
-    """Evaluates a finished run with other data, search or metrics; returns the evaluation's record.
+    """Evaluates a finished run with other data, search, metrics or weights; returns the evaluation's record.
 
     Args:
         folder: the run folder.
-        overrides: as on the command line, such as `["data.test=[test_2017]", "search.beam_size=1"]`.
+        overrides: as on the command line, such as `["data.test=[test_2017]", "search.beam_size=1"]`, with one
+            `attention.override` at most.
         name: of the evaluation, a new one; by default made from the overrides, and numbered where there is
             one of that name.
         device: where to decode; by default the first GPU, or the CPU.
@@ -40,48 +42,88 @@ def evaluate(
         UserError: no finished run, an override of something else, an evaluation of that name, or unreadable
             data.
     """
-    return placed(Path(folder), overrides, name=name, device=device, command=command)[0]
+    if len(variants(overrides)) > 1:
+        raise UserError(f"{WEIGHTS}: `evaluate` gives one record; ask for one at a time")
+    ((record, _),) = placed(Path(folder), overrides, name=name, device=device, command=command)
+    return record
 
 
 def placed(
-    folder: Path, overrides: Sequence[str], *, name: str | None, device: str | None, command: str | None
-) -> tuple[dict[str, Any], Path]:
-    """`evaluate`, and where it was written: the folder, whose name with `.json` is the record."""
+    folder: Path,
+    overrides: Sequence[str],
+    *,
+    name: str | None,
+    device: str | None,
+    command: str | None,
+    progress: bool = False,
+) -> Iterator[tuple[dict[str, Any], Path]]:
+    """`evaluate` for each of `variants(overrides)`, the model loaded once.
+
+    Gives the record and where it was written: the folder, whose name with `.json` is the record.
+    """
     if not (folder / results.FILES[results.DONE]).is_file():
         raise UserError(
             f"{folder}: no finished run is here (result.json is missing); train it to its end first"
         )
-    if name is not None:
-        # `..` would be the run's own folder
-        if not re.fullmatch(r"[\w+-][\w.+-]*", name) or len(name.encode()) > 2 * LONGEST:
-            raise UserError(
-                f"--name {name}: use letters, digits, '.', '_', '+' and '-', no '.' in front, "
-                f"{LONGEST} characters at most"
-            )
-        if _taken(folder, name):
-            raise _there(folder, name)
+    wanted = variants(overrides)
+    names = [name if len(wanted) == 1 or name is None else f"{name}-{one.tampered}" for one in wanted]
+    for each in names:
+        _check_name(folder, each)
     from attnlab import build
     from attnlab.loading import load
 
     run = load(folder, device)
-    chosen, config = settings(run.config, overrides)
+    chosen, config = settings(run.config, wanted[0].settings)
     wrong = [fault for group in GROUPS for fault in faults(config, chosen, group)]
     if wrong:
         raise UserError("; ".join(wrong))
+    attention = run.model.decoder.attention
+    if wanted[0].tampered is not None and attention is None:
+        raise UserError(f"{folder}: this model has no attention to tamper with; leave {WEIGHTS} out")
     search, scorer = build.build_search(config), build.build_metrics(config)
     data = build.build_data(config, tokenizers=folder / "tokenizer")
     if not data.corpus.test:
         raise UserError("data.test=[]: there is nothing to evaluate; name a test set")
     data.prepare_data()
     data.setup("test")
-    name = _claimed(folder, name, title(overrides))
+    for one, given in zip(wanted, names, strict=True):
+        claimed = _claimed(folder, given, title(one.overrides))
+        try:
+            with _tampered(attention, one.tampered):
+                record = _scored(folder, claimed, run, config, data, search, scorer, one, command, progress)
+            results.write_evaluation(record, folder, claimed)
+        except BaseException:  # half an evaluation would keep its name from the next one
+            shutil.rmtree(folder / results.EVALUATIONS / claimed, ignore_errors=True)
+            raise
+        yield record, folder / results.EVALUATIONS / claimed
+
+
+@contextmanager
+def _tampered(attention: Any, option: str | None) -> Iterator[None]:
+    """The weights of a model are overridden meanwhile."""
+    if option is None:
+        yield
+        return
+    from attnlab.attention import OVERRIDES
+
+    attention.override = OVERRIDES[option]
     try:
-        record = _scored(folder, name, run, config, data, search, scorer, list(overrides), command)
-        results.write_evaluation(record, folder, name)
-    except BaseException:  # half an evaluation would keep its name from the next one
-        shutil.rmtree(folder / results.EVALUATIONS / name, ignore_errors=True)
-        raise
-    return record, folder / results.EVALUATIONS / name
+        yield
+    finally:
+        attention.override = None
+
+
+def _check_name(folder: Path, name: str | None) -> None:
+    if name is None:
+        return
+    # `..` would be the run's own folder
+    if not re.fullmatch(r"[\w+-][\w.+-]*", name) or len(name.encode()) > 2 * LONGEST:
+        raise UserError(
+            f"--name {name}: use letters, digits, '.', '_', '+' and '-', no '.' in front, "
+            f"{LONGEST} characters at most"
+        )
+    if _taken(folder, name):
+        raise _there(folder, name)
 
 
 def _taken(folder: Path, name: str) -> bool:
@@ -124,8 +166,9 @@ def _scored(
     data: Any,
     search: Any,
     scorer: Any,
-    overrides: list[str],
+    variant: Variant,
     command: str | None,
+    progress: bool,
 ) -> dict[str, Any]:
     """Decodes and scores the test sets into `evaluations/<name>/`; returns the record."""
     from attnlab.evaluation import evaluate_set
@@ -142,6 +185,8 @@ def _scored(
             scorer=scorer,
             device=run.device,
             matrices=config["callbacks"].get("attention_matrices"),
+            progress=progress,
+            label=each if variant.tampered is None else f"{each}, {WEIGHTS}={variant.tampered}",
         )
         assert scored is not None  # there is one process
         test[each] = scored.result
@@ -149,8 +194,9 @@ def _scored(
     return results.build_evaluation(
         cell_id=original["cell_id"],
         seed=original["seed"],
-        overrides=overrides,
+        overrides=variant.overrides,
         command=command,
+        **({} if variant.tampered is None else {"attention_override": variant.tampered}),
         checkpoint={"file": "checkpoints/best.ckpt", "step": run.step},
         config={group: config[group] for group in GROUPS},
         machine=provenance.machine(provenance.device_name(run.device)),

@@ -16,19 +16,20 @@ import numpy as np
 import torch
 
 from attnlab import metrics as measures
+from attnlab import ranks, samples, segments
+from attnlab.bars import bar
 from attnlab.decoding import Sentence, decode
+from attnlab.gold import agree, columns
 from attnlab.loading import load
 from attnlab.loggers.base import Example
+from attnlab.metrics.attention import by_length, means_of, rows_of, sentence_means
+from attnlab.metrics.scoring import chrf_statistics
 from attnlab.search import Search
+from attnlab.segments import Segments
 
 __all__ = ["Scored", "Sentence", "decode", "evaluate_set", "load", "score", "write"]
 
 log = logging.getLogger(__name__)
-
-
-def _columns(weights: np.ndarray, words: Sequence[int]) -> np.ndarray:
-    """The weights of the pieces of words; `data.source_eos` puts one more position behind them."""
-    return weights[:, : len(words)]
 
 
 @dataclass
@@ -39,6 +40,8 @@ class Scored:
     hypotheses: list[str]
     links: list[frozenset[tuple[int, int]]]
     examples: list[Example]
+    segments: Segments
+    samples: list[dict[str, Any]] | None
 
 
 def score(
@@ -64,7 +67,7 @@ def score(
         scorer: the text metrics.
         search: the search's settings, for the record.
         attends: whether the model has attention at all.
-        show: whether sentences may be handed to loggers (`data.show_samples`).
+        show: whether sentences may be handed to loggers and written as samples (`data.show_samples`).
         hypotheses: the detokenised text of each sentence.
         examples: how many sentences are handed to the loggers, the first of the set.
     """
@@ -77,20 +80,23 @@ def score(
     result["truncated"] = sum(not sentence.finished for sentence in sentences)
     result["alignment"] = result["attention"] = None
     links: list[frozenset[tuple[int, int]]] = [frozenset() for _ in sentences]
+    pieces = [source_tokenizer.words_of(line) for line in sources]
+    counts = searched = None
     if attends:
-        words = [
-            (source_tokenizer.words_of(line), target_tokenizer.words(s.tokens))
-            for s, line in zip(sentences, sources, strict=True)
-        ]
         merged = [
-            measures.merge(_columns(s.weights, w[0]), *w) for s, w in zip(sentences, words, strict=True)
+            measures.merge(columns(s.weights, known), known, target_tokenizer.words(s.tokens))
+            for s, known in zip(sentences, pieces, strict=True)
         ]
         links = [measures.arg_max_links(matrix) for matrix in merged]
-        result["attention"] = measures.attention_statistics(merged)
+        searched, read = rows_of(merged), None
+        result["attention"] = means_of(searched)
         if "alignment" in rows:
-            result["alignment"], result["attention"]["references"] = _gold(
+            result["alignment"], counts, read = agree(
                 sentences, sources, references, list(rows["alignment"][:]), source_tokenizer, target_tokenizer
             )
+            result["attention"]["references"] = means_of(read)
+        words = [measures.words(line) for line in sources]
+        result["attention"]["by_source_length"] = by_length(searched, words, scorer.length_edges, read)
     shown = [
         Example(
             source_tokenizer.pieces(s.source),
@@ -100,34 +106,23 @@ def score(
         for s in sentences[:examples]
         if show and attends and s.weights.size and s.weights.shape[1] == len(s.source)
     ]
-    return Scored(result, texts, links, shown)
-
-
-def _gold(
-    sentences: Sequence[Sentence],
-    sources: Sequence[str],
-    references: Sequence[str],
-    lines: Sequence[str],
-    source_tokenizer: Any,
-    target_tokenizer: Any,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Agreement with gold links under both credits; statistics of the weights while references are read."""
-    gold = [measures.parse(line or "", f"alignment of sentence {n}") for n, line in enumerate(lines)]
-    words = [
-        (source_tokenizer.words_of(source), target_tokenizer.words_of(target))
-        for source, target in zip(sources, references, strict=True)
-    ]
-    agreements: dict[str, Any] = {}
-    matrices: list[np.ndarray] = []
-    for credit in measures.CREDITS:
-        merged = [
-            measures.merge(_columns(s.forced, w[0]), *w, credit)
-            for s, w in zip(sentences, words, strict=True)
-            if s.forced is not None
-        ]
-        agreements[credit] = measures.agreement([measures.arg_max_links(m) for m in merged], gold)
-        matrices = matrices or merged
-    return agreements, measures.attention_statistics(matrices, [item.possible for item in gold])
+    kept = Segments(
+        bleu=scorer.bleu.statistics(texts, references),
+        chrf=None if scorer.chrf is None else chrf_statistics(texts, references, **scorer.chrf),
+        source_words=np.array([measures.words(line) for line in sources]),
+        reference_words=np.array([measures.words(line) for line in references]),
+        source_pieces=np.array([len(known) for known in pieces]),
+        reference_pieces=np.array([len(s.reference) for s in sentences]),
+        alignment=counts,
+        entropy=None if searched is None else sentence_means(searched, "entropy_normalised"),
+        max_weight=None if searched is None else sentence_means(searched, "max_weight"),
+        bleu_signature=scorer.bleu.signature,
+        chrf_signature=None if scorer.chrf is None else result["chrf"]["signature"],
+    )
+    some = None
+    if show:
+        some = samples.collect(sentences, texts, rows, source_tokenizer, target_tokenizer, attends)
+    return Scored(result, texts, links, shown, kept, some)
 
 
 def text_of(
@@ -154,14 +149,16 @@ def write(
     target_tokenizer: Any,
     matrices: int | None = None,
 ) -> None:
-    """Writes `hyp.txt`, `align.txt` and `attention.safetensors` into `folder`.
+    """Writes what lies beside the record into `folder`.
 
-    One line a sentence. `attention.safetensors` holds a float16 tensor [rows, S] for each sentence under its
-    number in five digits; its metadata has, under the same keys, the two lists of pieces as JSON.
+    `hyp.txt` and `align.txt` have one line a sentence; `segments.npz` and `samples.json` are those of the
+    modules of these names, the second only where sentences may be shown. `attention.safetensors` holds a
+    float16 tensor [rows, S] for each sentence under its number in five digits; its metadata has, under the
+    same keys, the two lists of pieces as JSON.
 
     Args:
         folder: `test/<set>` of the run folder.
-        scored: texts and links.
+        scored: texts, links, statistics and samples.
         sentences: the decoded sentences.
         source_tokenizer: the source side's.
         target_tokenizer: the target side's.
@@ -175,6 +172,11 @@ def write(
     )
     lines = [measures.format_links(links) for links in scored.links]
     (folder / "align.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+    segments.write(folder, scored.segments)
+    if scored.samples is None:
+        (folder / samples.NAME).unlink(missing_ok=True)  # of an attempt that was allowed to show them
+    else:
+        samples.write(folder, scored.samples)
     kept = list(sentences if matrices is None else sentences[:matrices])
     if not kept:
         return
@@ -199,14 +201,26 @@ def evaluate_set(
     scorer: measures.Metrics,
     device: torch.device,
     matrices: int | None = None,
+    progress: bool = False,
+    label: str | None = None,
 ) -> Scored | None:
-    """Decodes one test set, scores it and writes its files into `folder`; None on ranks other than 0."""
+    """Decodes one test set, scores it and writes its files into `folder`; None on ranks other than 0.
+
+    `progress` shows a bar named `label`, by default as the set, where there is a terminal.
+    """
     rows = data.rows(name)
     source, target = data.source_tokenizer, data.target_tokenizer
     attends = model.decoder.attention is not None
     gold = attends and "alignment" in rows.column_names
     batches = data.test_dataloader(name)
-    sentences = decode(model, batches, search, end=target.end, device=device, gold=gold)
+    with bar(label or name, len(rows), progress and ranks.rank() == 0) as tell:
+        sentences = decode(
+            *(model, batches, search),
+            end=target.end,
+            device=device,
+            gold=gold,
+            tell=lambda count: tell(count * ranks.world()),  # the other ranks are about as far
+        )
     if sentences is None:
         return None
     if len(sentences) != len(rows):

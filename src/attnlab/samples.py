@@ -14,6 +14,7 @@ from typing import Any
 from attnlab.errors import UserError
 
 NAME = "samples.json"
+END = "</s>"
 COUNT = 8
 """Sentences of a set."""
 LONGEST = 40
@@ -70,7 +71,7 @@ def collect(
     found = []
     for place in chosen(rows["source"], count):
         sentence = sentences[place]
-        end = [target_tokenizer.end] * bool(sentence.finished)
+        end = [END] * bool(sentence.finished)
         found.append(
             {
                 "index": place,
@@ -78,7 +79,7 @@ def collect(
                 "reference": rows["target"][place],
                 "hypothesis": hypotheses[place],
                 "source_pieces": source_tokenizer.pieces(sentence.source),
-                "pieces": target_tokenizer.pieces([*sentence.tokens, *end]),
+                "pieces": [*target_tokenizer.pieces(sentence.tokens), *end],
                 "weights": _rounded(sentence.weights) if attends else None,
                 "gold": None if gold is None else gold[place] or "",
             }

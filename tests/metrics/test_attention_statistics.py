@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from attnlab.metrics import attention_statistics
+from attnlab.metrics.attention import by_length, rows_of, sentence_means
 
 
 def slow(matrices, gold):
@@ -64,3 +65,31 @@ def test_gold_links_outside_the_matrix_are_ignored_and_counts_must_agree():
     assert attention_statistics([np.eye(2)], [{(9, 0), (0, 9), (1, 1)}])["gold_mass"] == 1
     with pytest.raises(ValueError, match="1 matrices"):
         attention_statistics([np.eye(2)], [])
+
+
+def test_buckets_of_length_hold_the_means_of_their_own_rows():
+    random = np.random.default_rng(1)
+    sizes = [(5, 3), (2, 4), (1, 2), (9, 9), (0, 0)]
+    found = [random.dirichlet(np.ones(size), steps) if size else np.zeros((0, 0)) for size, steps in sizes]
+    gold = [{(0, 0)}, set(), {(0, 1)}, {(8, 8)}, set()]
+    table = by_length(rows_of(found), [5, 2, 1, 9, 0], [2, 5], rows_of(found, gold))
+    assert [(b["lo"], b["hi"], b["n"]) for b in table] == [(0, 2, 3), (3, 5, 1), (6, None, 1)]
+    for bucket, members in zip(table, ([1, 2, 4], [0], [3]), strict=True):
+        expected = attention_statistics([found[k] for k in members], [gold[k] for k in members])
+        for name in ("entropy_normalised", "max_weight", "diagonal_distance", "gold_mass"):
+            assert bucket[name] == pytest.approx(expected[name])
+    assert {b["gold_mass"] for b in by_length(rows_of(found), [5, 2, 1, 9, 0], [2, 5])} == {None}
+    assert by_length([], [], [7])[0]["max_weight"] is None
+
+
+def test_means_of_a_sentence_are_nan_where_it_has_no_row():
+    rows = rows_of([np.eye(2), np.full((1, 4), 0.25), np.zeros((1, 2)), np.ones((3, 1))])
+    assert sentence_means(rows, "max_weight").tolist() == pytest.approx([1, 0.25, math.nan, 1], nan_ok=True)
+    entropies = sentence_means(rows, "entropy_normalised")
+    assert entropies.tolist() == pytest.approx([0, 1, math.nan, math.nan], nan_ok=True)
+    assert entropies.dtype == np.float32
+
+
+def test_gold_of_another_number_of_sentences_is_refused():
+    with pytest.raises(ValueError, match="1 matrices, but gold links for 2 sentences"):
+        rows_of([np.eye(2)], [set(), set()])
