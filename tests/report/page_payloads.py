@@ -6,11 +6,11 @@ import itertools
 import random
 from typing import Any
 
-AXES = {
-    "scorer": ["additive", "general", "dot", "location"],
-    "decoder": ["post_combine", "input_feeding", "post_combine_feeding"],
-    "window": ["global", "local_p", "local_m"],
+AXES = {  # the last one changes fastest
     "encoder": ["bilstm", "bigru", "lstm"],
+    "window": ["global", "local_p", "local_m"],
+    "decoder": ["post_combine", "input_feeding", "post_combine_feeding"],
+    "scorer": ["additive", "general", "dot", "location"],
 }
 FACTORS = {
     "post_combine": {"asks": "current", "context_goes_to": "readout", "fed_back": "nothing"},
@@ -28,7 +28,10 @@ SENTENCES = [
     ("ein mann geht am fluss entlang .", "a man walks along the river ."),
     ("השמש זורחת מעל ההרים הגבוהים", "the sun shines over the high mountains"),
     ("春天 的 花园 里 有 很多 花", "there are many flowers in the spring garden"),
-    ("der Donaudampfschifffahrtsgesellschaftskapitän schläft", "the captain of the steamship company sleeps 😴"),
+    (
+        "der Donaudampfschifffahrtsgesellschaftskapitän schläft",
+        "the captain of the steamship company sleeps 😴",
+    ),
 ]
 COUNTS = [412, 930, 610, 204, 61, 12]
 LENGTHS = [(0, 10), (11, 20), (21, 30), (31, 40), (41, 50), (51, None)]
@@ -76,7 +79,14 @@ def _grid():
 def _cell(number: int, options: dict[str, Any], seeds: int, draw: random.Random) -> dict[str, Any]:
     settings = options.get("settings", "")
     axes = {axis: options[axis] for axis in ("encoder", "scorer", "decoder", "window")}
-    name = ", ".join([*(str(value) for value in axes.values() if value), *([settings] if settings else [])])
+    named = [value for axis, value in axes.items() if value and axis != "encoder"]
+    name = ", ".join(
+        [
+            *named,
+            *([axes["encoder"]] if axes["encoder"] != "bilstm" else []),
+            *([settings] if settings else []),
+        ]
+    )
     mean = 30 + draw.uniform(-3, 3) - (6 if axes["scorer"] is None else 0)
     fall = draw.uniform(0.3, 1.6) + (3 if axes["scorer"] is None else 0)
     key = f"cell{number}"
@@ -92,7 +102,7 @@ def _cell(number: int, options: dict[str, Any], seeds: int, draw: random.Random)
         "key": key, "kind": "cell", "controlled": True, "name": name, "axes": axes,
         "factors": FACTORS[axes["decoder"]], "settings": settings, "runs": runs,
         "failed": ["9"] if number == 2 else [], "interrupted": [], "missing": [],
-        "bleu": _spread(mean, seeds), "chrf": _spread(mean + 22, seeds), "ter": _r(60 - mean / 2),
+        "bleu": _spread(mean, seeds), "chrf": _spread(mean + 22, seeds), "metrics": {}, "origin": None, "ter": _r(60 - mean / 2),
         "perplexity": _r(9 - mean / 8), "length_ratio": 0.981,
         "aer": {"predicted": _r(0.7 - mean / 80), "input": _r(0.8 - mean / 80)} if attends else None,
         "entropy": _r(draw.uniform(0.2, 0.7)) if attends else None,
@@ -110,10 +120,16 @@ def _cell(number: int, options: dict[str, Any], seeds: int, draw: random.Random)
 
 
 def _compare(row: dict[str, Any], baseline: dict[str, Any], draw: random.Random) -> None:
-    row["test"] = {key: value for key, value in _test(row, baseline, draw).items() if key not in ("first", "second")}
-    differing = [axis for axis in ("encoder", "scorer", "window") if row["axes"][axis] != baseline["axes"][axis]]
+    row["test"] = {
+        key: value
+        for key, value in _test(row, baseline, draw).items()
+        if key not in ("metric", "first", "second")
+    }
+    differing = [
+        axis for axis in ("encoder", "scorer", "window") if row["axes"][axis] != baseline["axes"][axis]
+    ]
     differing += [factor for factor, value in row["factors"].items() if value != baseline["factors"][factor]]
-    row["differs"] = [f"{name}: {row['axes'].get(name, row['factors'].get(name))}" for name in differing]
+    row["differs"] = differing
     row["confounded"] = len(row["differs"]) > 1
     for kind, table in row["lengths"].items():
         for bucket, base in zip(table["buckets"], baseline["lengths"][kind]["buckets"], strict=True):
@@ -125,8 +141,8 @@ def _test(a: dict[str, Any], b: dict[str, Any], draw: random.Random) -> dict[str
     delta = a["bleu"]["mean"] - b["bleu"]["mean"]
     p = _r(min(1.0, max(0.0001, 2.7 ** (-abs(delta) * 3))))
     return {
-        "first": a["key"], "second": b["key"], "delta": _r(delta), "ci": [_r(delta - 0.9), _r(delta + 0.9)],
-        "p_bootstrap": p, "p_randomisation": p, "p_holm": _r(min(1, p * 4)), "significant": p * 4 < 0.05, "seeds": [2, 2],
+        "metric": "bleu", "first": a["key"], "second": b["key"], "delta": _r(delta), "ci": [_r(delta - 0.9), _r(delta + 0.9)],
+        "p_bootstrap": p, "p_randomisation": p, "p_holm": _r(min(1, p * 4)), "significant": p * 4 < 0.05, "one_seed": False, "seeds": [2, 2],
     }  # fmt: skip
 
 
@@ -158,7 +174,7 @@ def _system(draw: random.Random) -> dict[str, Any]:
 
 def _missing(seeds: int) -> dict[str, Any]:
     return {
-        "key": "missing", "kind": "missing", "controlled": True, "name": "bilstm, scaled_dot, post_combine, global",
+        "key": "missing", "kind": "missing", "controlled": True, "name": "scaled_dot, post_combine, global",
         "axes": {"encoder": "bilstm", "scorer": "scaled_dot", "decoder": "post_combine", "window": "global"},
         "factors": {}, "settings": "", "runs": [], "failed": [], "interrupted": [],
         "missing": [str(seed) for seed in range(1, seeds + 1)], "bleu": None, "chrf": None, "ter": None,
@@ -171,8 +187,8 @@ def _comparison(rows: list[dict[str, Any]], hostile: bool) -> dict[str, Any]:
     return {
         "id": "main", "label": "test_2016", "languages": "de → en", "n": sum(COUNTS),
         "origin": "generated", "fingerprint": "f00dfeed", "signature": "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0",
-        "chrf_signature": "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0", "baseline": rows[0]["key"],
-        "level": 0.95, "samples": 1000, "trials": 10000, "seed": 12345,
+        "chrf_signature": "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0", "baseline": rows[0]["key"], "notes": [], "files": "table", "effects_note": "",
+        "level": 0.95, "resamples": 1000, "trials": 10000, "seed": 12345,
         "varying": ["scorer", "decoder", "window"], "constant": {"encoder": "bilstm"}, "note_on_tests": "", "rows": rows,
         "tests": [], "effects": _effects(), "samples": _samples(rows, hostile),
         "config_common": {"optim.lr": 0.001, "model.embedding_size": 256, "trainer.max_epochs": 10, "data.licence": None},
@@ -181,7 +197,13 @@ def _comparison(rows: list[dict[str, Any]], hostile: bool) -> dict[str, Any]:
 
 def _effects() -> dict[str, Any]:
     def level(factors: list[str], options: list[str], effect: float) -> dict[str, Any]:
-        return {"factors": factors, "options": options, "effect": effect, "low": _r(effect - 0.4), "high": _r(effect + 0.4)}
+        return {
+            "factors": factors,
+            "options": options,
+            "effect": effect,
+            "low": _r(effect - 0.4),
+            "high": _r(effect + 0.4),
+        }
 
     return {
         "terms": [
@@ -193,7 +215,7 @@ def _effects() -> dict[str, Any]:
             *(level(["scorer"], [name], effect) for name, effect in (("additive", 1.2), ("general", 0.3), ("dot", -0.2), ("location", -1.3))),
             *(level(["decoder"], [name], effect) for name, effect in (("input_feeding", 0.4), ("post_combine", -0.4))),
         ],
-        "dropped": ["encoder × window"], "n": 24, "residual_df": 12,
+        "dropped": ["encoder:window"], "n": 24, "residual_df": 12,
     }  # fmt: skip
 
 
@@ -201,7 +223,9 @@ def _samples(rows: list[dict[str, Any]], hostile: bool) -> list[dict[str, Any]]:
     pairs = [*SENTENCES, (HOSTILE[0], HOSTILE[1])] if hostile else SENTENCES
     found = []
     for index, (source, reference) in enumerate(pairs):
-        cells = {row["key"]: _attended(source, reference, k) for k, row in enumerate(rows) if row["kind"] == "cell"}
+        cells = {
+            row["key"]: _attended(source, reference, k) for k, row in enumerate(rows) if row["kind"] == "cell"
+        }
         n = min(len(source.split()), len(reference.split()))
         found.append(
             {
@@ -218,7 +242,10 @@ def _attended(source: str, reference: str, number: int) -> dict[str, Any]:
     pieces = [*(f"▁{word}" for word in hypothesis.split()), "</s>"]
     weights = []
     for t in range(len(pieces)):
-        line = [2.7 ** (-abs(t * len(source_pieces) / len(pieces) - s) * (1 + number % 4)) for s in range(len(source_pieces))]
+        line = [
+            2.7 ** (-abs(t * len(source_pieces) / len(pieces) - s) * (1 + number % 4))
+            for s in range(len(source_pieces))
+        ]
         weights.append([round(weight / sum(line), 3) for weight in line])
     none = number == 1
     return {
@@ -237,7 +264,9 @@ def _anchors(hostile: bool) -> list[dict[str, Any]]:
 
     return [
         anchor("local-p, general, feed", 20.9, "verified", "https://aclanthology.org/D15-1166"),
-        anchor("global, location", 18.1, "second hand", "javascript:document.title='owned'" if hostile else None),
+        anchor(
+            "global, location", 18.1, "second hand", "javascript:document.title='owned'" if hostile else None
+        ),
         anchor("base + reverse", 14.0, "from memory", None),
     ]
 

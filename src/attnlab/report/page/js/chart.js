@@ -60,10 +60,11 @@
   }
 
   /* Marks a layer of a plot with the key of its row, so that a legend can find it. */
-  function keyed(key) {
+  function keyed(key, className) {
     return (index, scales, values, dimensions, context, next) => {
       const layer = next(index, scales, values, dimensions, context);
       layer?.setAttribute("data-key", key);
+      if (className) layer?.setAttribute("class", className);
       return layer;
     };
   }

@@ -31,7 +31,7 @@
     const focused = document.activeElement?.dataset?.focus;
     const listed = scrolled("Table of tests", h("table", { class: "cells tests" }, head(), h("tbody", {}, ...sorted.slice(0, SHOWN).map((test) => line(test, extent(all))))));
     const left = sorted.length - SHOWN;
-    body.replaceChildren(bar, listed, left > 0 ? h("p", { class: "fine" }, `The first ${SHOWN} in this order; all are in tests.csv.`) : "");
+    body.replaceChildren(bar, listed, view.one.note_on_tests ? h("p", { class: "fine" }, view.one.note_on_tests) : "", left > 0 ? h("p", { class: "fine" }, `The first ${SHOWN} in this order; all are in tests.csv.`) : "");
     if (focused) body.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
     return true;
   }

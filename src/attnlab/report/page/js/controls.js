@@ -50,10 +50,10 @@
       h("option", { value: "" }, "cell"),
       ...view.axes.map(({ axis, label }) => h("option", { value: axis, selected: axis === state.group }, label)),
     );
-    const average = h(
+    const average = state.group && h(
       "label",
       { class: "check" },
-      h("input", { type: "checkbox", checked: state.average, disabled: !state.group, "data-focus": "average", on: { change: (event) => choose({ average: event.target.checked, off: [] }) } }),
+      h("input", { type: "checkbox", checked: state.average, "data-focus": "average", on: { change: (event) => choose({ average: event.target.checked, off: [] }) } }),
       "group means",
     );
     return [h("label", { class: "labelled" }, h("span", {}, "Colour by"), select), average];

@@ -31,7 +31,7 @@
     return h(
       "header",
       { class: "drawer-head" },
-      h("h2", { id: "details-title" }, missing(row.bleu?.mean) ? null : swatch(looks(view)(row)), row.name),
+      h("h2", { id: "details-title", tabindex: "-1", autofocus: true }, missing(row.bleu?.mean) ? null : swatch(looks(view)(row)), row.name),
       h("div", {}, turn(place - 1, "Previous row", "←"), turn(place + 1, "Next row", "→"), h("button", { type: "button", class: "quiet", "aria-label": "Close", on: { click: () => drawer.close() } }, "✕")),
     );
   }

@@ -5,7 +5,7 @@
   const ROW = 26; // pixels a level
 
   function effects(view, body) {
-    const found = view.one.effects;
+    const found = view.one.effects && { ...view.one.effects, note: view.one.effects_note };
     if (!found?.terms?.length) return false;
     const terms = [...new Set(found.levels.map((level) => level.factors.join(" × ")))];
     const term = terms.includes(state.effect) ? state.effect : terms[0];
@@ -32,6 +32,7 @@
     const said = [];
     if (!missing(found.n)) said.push(`${found.n} runs, ${found.residual_df} residual degrees of freedom.`);
     if (found.dropped?.length) said.push(`Not estimable from these cells: ${found.dropped.join(", ")}.`);
+    if (found.note) said.push(found.note);
     return said.length ? h("p", { class: "fine" }, said.join(" ")) : null;
   }
 
@@ -53,12 +54,12 @@
         const left = Math.min(width * 0.5, 16 + 7 * d3.max(points, (point) => point.label.length));
         const drawn = Plot.plot({
           width,
-          height: 56 + ROW * points.length,
+          height: 66 + ROW * points.length,
           marginLeft: left,
           marginRight: 16,
-          marginBottom: 40,
+          marginBottom: 50,
           style: FONT,
-          x: { nice: true, ticks: 5, tickSize: 0, label: "Effect in BLEU", labelAnchor: "center", labelArrow: "none" },
+          x: { nice: true, ticks: 5, tickSize: 0, label: "Effect in BLEU", labelAnchor: "center", labelOffset: 38, labelArrow: "none" },
           y: { domain: points.map((point) => point.label), label: null, tickSize: 0, tickFormat: (text) => cut(text, left / 7) },
           marks: [
             Plot.gridX({ ticks: 5, stroke: "var(--line)", strokeOpacity: 1 }),

@@ -11,8 +11,8 @@
     }
     switcher(one);
     at("summary").replaceChildren(...summary(one));
-    at("facts").replaceChildren(...facts(one, baseline).map(([term, ...value]) => h("div", {}, h("dt", {}, term), h("dd", {}, ...value))));
-    at("notes").replaceChildren(...notes());
+    at("facts").replaceChildren(...facts(one, baseline).map(([term, ...value]) => h("div", { class: ["BLEU", "chrF", "Intervals", "Tests"].includes(term) ? "long" : null }, h("dt", {}, term), h("dd", {}, ...value))));
+    at("notes").replaceChildren(...notes(one));
     at("made-with").textContent = `Made by attnlab ${data.version}${data.anonymous ? ", without names and paths" : ""}.`;
   }
 
@@ -55,22 +55,22 @@
   }
 
   function facts(one, baseline) {
-    const made = `${Math.round(one.level * 100)} % bootstrap over sentences, ${one.samples.toLocaleString("en")} resamples, seed ${one.seed}`;
+    const made = `${Math.round(one.level * 100)} % bootstrap over sentences, ${one.resamples.toLocaleString("en")} resamples, seed ${one.seed}`;
     return [
       ["Test set", one.label],
       ["Languages", one.languages],
       ["Sentences", one.n.toLocaleString("en")],
       ["Baseline", baseline ? baseline.name : "none named"],
       ["Intervals", made],
-      ["Tests", one.note_on_tests || `approximate randomisation, ${one.trials.toLocaleString("en")} trials`],
+      ["Tests", `two-sided approximate randomisation, ${one.trials.toLocaleString("en")} trials, after Holm`],
       ["BLEU", h("code", {}, one.signature)],
       one.chrf_signature ? ["chrF", h("code", {}, one.chrf_signature)] : null,
       ["Data", one.origin ?? "", one.fingerprint ? [" ", h("code", { title: "Fingerprint of the test set's text" }, one.fingerprint)] : null],
     ].filter(Boolean);
   }
 
-  function notes() {
-    const found = [...data.notes];
+  function notes(one) {
+    const found = [...data.notes, ...(one.notes ?? [])];
     if (data.unscored.length) found.push(`Without a score on this test set: ${data.unscored.join("; ")}.`);
     if (!found.length) return [];
     const list = h("ul", {}, ...found.map((note) => h("li", {}, note)));

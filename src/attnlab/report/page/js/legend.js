@@ -3,7 +3,7 @@
 (() => {
   const { state, choose, h, swatch } = attnlab;
 
-  /* entries: {key, name, look, value, note}; `chart` is the figure whose layers carry the keys. */
+  /* entries: {key, name, look, value, slope, note}; `chart` is the figure whose layers carry the keys. */
   function legend(label, entries, chart) {
     const focused = document.activeElement?.dataset?.focus;
     const list = h("ul", { class: "legend", "aria-label": label }, ...entries.map((entry) => h("li", {}, item(entry, chart))));
@@ -13,7 +13,7 @@
     return list;
   }
 
-  function item({ key, name, look, value, note }, chart) {
+  function item({ key, name, look, value, slope, note }, chart) {
     const off = state.off.includes(key);
     const forward = (on) => bringForward(chart, on && !off ? key : null);
     return h(
@@ -30,13 +30,14 @@
       swatch(look),
       h("span", { class: "legend-name" }, name),
       h("span", { class: "legend-value" }, value),
-      note ? h("span", { class: "legend-note" }, note) : null,
+      h("span", { class: "legend-value muted", title: note }, slope),
     );
   }
 
   function bringForward(chart, key) {
     for (const layer of chart.querySelectorAll("[data-key]")) {
       layer.classList.toggle("faded", key !== null && layer.dataset.key !== key);
+      layer.classList.toggle("forward", layer.dataset.key === key);
     }
   }
 

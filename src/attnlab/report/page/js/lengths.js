@@ -16,7 +16,7 @@
     const figure = lengthChart({ lines: drawn, unit: KINDS[kind], difference, baseline: view.baseline });
     body.replaceChildren(
       options(kinds, kind, differences, difference, left > 0 || state.lines !== LIMITS[0]),
-      h("div", { class: "with-legend" }, figure, h("div", {}, legendHead(), legend("Lines of the chart", lines.map(entry), figure), more(left))),
+      h("div", { class: "with-legend" }, figure, h("div", {}, legendHead(KINDS[kind]), legend("Lines of the chart", lines.map(entry), figure), more(left))),
     );
     return true;
   }
@@ -65,12 +65,19 @@
   }
 
   function entry(line) {
-    const slope = line.slope && !missing(line.slope.value) ? `${signed(line.slope.value)} per 10 ${interval(line.slope.ci)}` : null;
-    return { ...line, name: line.baseline ? `${line.name} (baseline)` : line.name, value: number(line.bleu), note: slope };
+    const known = line.slope && !missing(line.slope.value);
+    return {
+      ...line,
+      name: line.baseline ? `${line.name} (baseline)` : line.name,
+      value: number(line.bleu),
+      slope: known ? signed(line.slope.value) : "–",
+      note: known ? `Slope: ${signed(line.slope.value)} BLEU per 10 ${interval(line.slope.ci)}` : null,
+    };
   }
 
-  function legendHead() {
-    return h("p", { class: "legend-head" }, h("span", {}, "Line"), h("span", {}, "BLEU, slope per 10 words"));
+  function legendHead(unit) {
+    const slope = h("span", { title: `BLEU per 10 more ${unit}` }, "slope");
+    return h("p", { class: "legend-head", "aria-hidden": "true" }, h("span", {}, "Cell"), h("span", {}, "BLEU"), slope);
   }
 
   function more(left) {

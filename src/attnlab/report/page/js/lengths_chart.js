@@ -2,6 +2,7 @@
 "use strict";
 (() => {
   const { h, FONT, chart, keyed, narrow, number, signed, interval, swatch, showTip, hideTip } = attnlab;
+  const CROWD = 8; // lines; the bands of more hide each other
   const SHOWN = 14; // lines in the panel; more would leave the window
 
   function lengthChart({ lines, unit, difference, baseline }) {
@@ -12,7 +13,7 @@
       label: `${y} over length in ${unit}`,
       caption: caption(lines, marks),
       className: "length-chart",
-      draw: (width) => interactive(plot(lines, buckets, { width, unit, difference }), lines, buckets, difference),
+      draw: (width) => interactive(plot(lines, buckets, { width, unit, difference }), lines, buckets, { unit, difference }),
       table: () => ({
         head: [`${unit}`, "n", ...lines.map((line) => line.name)],
         rows: buckets.map((bucket, k) => [bucket.label, String(bucket.n), ...lines.map((line) => cell(at(line, bucket), difference))]),
@@ -25,20 +26,21 @@
 
   function caption(lines, marks) {
     const said = [];
+    if (lines.length > CROWD) said.push("Bands are faint among so many lines: point at a line of the list to bring its own forward.");
     if (lines.some((line) => line.range)) said.push("Bands: the range of the group's cells, not an interval.");
     if (marks.size) said.push(`Hollow marks: ${[...marks].map((mark) => ({ few: "few sentences", short: "too short for 4-grams" })[mark] ?? mark).join(", ")}; read them with care.`);
     return said.join(" ") || null;
   }
 
   function plot(lines, buckets, { width, unit, difference }) {
-    const crowd = lines.length > 8;
+    const crowd = lines.length > CROWD;
     const layers = lines.flatMap((line) => {
       const points = line.points.filter((point) => point.n > 0);
       const known = points.filter((point) => point.y !== null);
       const render = keyed(line.key);
-      const thick = line.baseline ? 2.6 : 2;
+      const thick = line.baseline || line.look.heavy ? 2.8 : 1.9;
       return [
-        Plot.areaY(points, { x: "x", y1: "low", y2: "high", fill: line.look.color, fillOpacity: crowd ? 0.05 : 0.12, render }),
+        Plot.areaY(points, { x: "x", y1: "low", y2: "high", fill: line.look.color, fillOpacity: crowd ? 0.03 : 0.13, render: keyed(line.key, "band") }),
         Plot.lineY(points, { x: "x", y: "y", stroke: line.look.color, strokeWidth: thick, strokeDasharray: line.look.dash, strokeLinejoin: "round", render }),
         Plot.dot(known, {
           x: "x", y: "y", symbol: line.look.symbol, r: 3.6, stroke: line.look.color, strokeWidth: 1.6,
@@ -51,9 +53,10 @@
       height: narrow() ? 320 : 430,
       marginLeft: 44,
       marginRight: 14,
-      marginBottom: 44,
+      marginBottom: 50,
+      marginTop: 30,
       style: FONT,
-      x: { domain: extent(buckets), ticks: buckets.map((bucket) => bucket.centre), tickFormat: (x) => buckets.find((bucket) => bucket.centre === x)?.label ?? "", tickSize: 0, label: `Length in ${unit}`, labelAnchor: "center", labelArrow: "none" },
+      x: { domain: extent(buckets), ticks: buckets.map((bucket) => bucket.centre), tickFormat: (x) => buckets.find((bucket) => bucket.centre === x)?.label ?? "", tickSize: 0, label: `Length in ${unit}`, labelAnchor: "center", labelOffset: 38, labelArrow: "none" },
       y: { nice: true, axis: null },
       marks: [
         Plot.gridY({ ticks: 7, stroke: "var(--line)", strokeOpacity: 1 }),
@@ -73,7 +76,7 @@
   }
 
   /* The panel beside the rule, and the arrow keys that move the rule. */
-  function interactive(drawn, lines, buckets, difference) {
+  function interactive(drawn, lines, buckets, { unit, difference }) {
     const svg = drawn.tagName === "svg" ? drawn : drawn.querySelector("svg");
     const scale = drawn.scale("x");
     const place = (bucket) => {
@@ -84,7 +87,7 @@
     drawn.addEventListener("input", () => {
       if (!drawn.value) return hideTip();
       const { x, y } = place(drawn.value);
-      showTip(x, y, panel(drawn.value, lines, difference));
+      showTip(x, y, panel(drawn.value, lines, unit, difference));
     });
     svg.addEventListener("pointerleave", hideTip);
     svg.setAttribute("tabindex", "0");
@@ -103,7 +106,7 @@
     return drawn;
   }
 
-  function panel(bucket, lines, difference) {
+  function panel(bucket, lines, unit, difference) {
     const values = lines
       .map((line) => ({ line, point: at(line, bucket) }))
       .filter(({ point }) => point && point.y !== null)
@@ -119,7 +122,7 @@
     );
     const left = values.length - rows.length;
     return [
-      h("p", { class: "tip-title" }, `${bucket.label}`, h("span", { class: "muted" }, ` n = ${bucket.n.toLocaleString("en")}${bucket.mark ? `, ${bucket.mark}` : ""}`)),
+      h("p", { class: "tip-title" }, `${bucket.label} ${unit}`, h("span", { class: "muted" }, ` n = ${bucket.n.toLocaleString("en")}${bucket.mark ? `, ${bucket.mark}` : ""}`)),
       h("table", {}, h("tbody", {}, ...rows)),
       left > 0 ? h("p", { class: "muted" }, `and ${left} more`) : null,
     ].filter(Boolean);

@@ -1,4 +1,4 @@
-/* The order of things: read the data, draw the sections, draw again what a choice concerns. */
+/* The order of things: draw the sections, and draw again what a choice concerns. */
 "use strict";
 (() => {
   const { header, themeSwitch, controls, onChoice, view, details } = attnlab;
@@ -19,12 +19,13 @@
     const concerns = (choices) => !changed || [...SELECTION, ...choices].some((choice) => changed.has(choice));
     if (concerns([])) header(now);
     if (concerns(["off"])) controls(now);
-    for (const [id, section, choices] of SECTIONS) {
-      if (!concerns(choices)) continue;
-      const host = document.getElementById(id);
-      host.hidden = !section(now, host.querySelector(".body"));
-    }
+    for (const [id, section, choices] of SECTIONS) if (concerns(choices)) show(now, id, section);
     if (!changed || changed.has("row") || changed.has("comparison")) details(now);
+  }
+
+  function show(now, id, section) {
+    const host = document.getElementById(id);
+    host.hidden = !section(now, host.querySelector(".body"));
   }
 
   themeSwitch();

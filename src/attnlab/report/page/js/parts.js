@@ -77,8 +77,8 @@
       label: `${label} over updates`,
       draw: (width) =>
         Plot.plot({
-          width, height: 170, marginLeft: 40, marginBottom: 34, style: FONT,
-          x: { label: "Updates", labelAnchor: "center", labelArrow: "none", tickSize: 0, ticks: 4, tickFormat: short },
+          width, height: 190, marginLeft: 40, marginBottom: 46, style: FONT,
+          x: { label: "Updates", labelAnchor: "center", labelOffset: 36, labelArrow: "none", tickSize: 0, ticks: 4, tickFormat: short },
           y: { label, labelArrow: "none", tickSize: 0, ticks: 4, grid: true, nice: true },
           marks: [
             Plot.lineY(points, { x: "updates", y: key, stroke: "var(--series-1)", strokeWidth: 2 }),

@@ -51,10 +51,11 @@
       width,
       height: narrow() ? 280 : 330,
       marginLeft: 44,
-      marginBottom: 44,
+      marginBottom: 50,
+      marginTop: 30,
       marginRight: 16,
       style: FONT,
-      x: { type: log ? "log" : "linear", nice: !log, inset: 8, ticks: Math.max(3, Math.floor(width / 110)), tickFormat: (value) => (log && !/^[125]/.test(String(value)) ? "" : say(value)), tickSize: 0, label, labelAnchor: "center", labelArrow: "none" },
+      x: { type: log ? "log" : "linear", nice: !log, inset: 8, ticks: Math.max(3, Math.floor(width / 110)), tickFormat: (value) => (log && !/^[125]/.test(String(value)) ? "" : say(value)), tickSize: 0, label, labelAnchor: "center", labelOffset: 38, labelArrow: "none" },
       y: { nice: true, inset: 4, axis: null },
       marks: [
         Plot.gridY({ ticks: 6, stroke: "var(--line)", strokeOpacity: 1 }),

@@ -16,7 +16,7 @@
     return row.kind === "system" ? null : (row.axes[axis] ?? "none");
   }
 
-  /* The axes on which the rows differ, each with its options in the order of the rows and their counts. */
+  /* The axes on which the rows differ, each with its options by name, "none" last, and their counts. */
   function axes(one) {
     return [...data.axes, ...GROUPABLE]
       .map((axis) => {
@@ -25,10 +25,12 @@
           const value = option(row, axis);
           if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1);
         }
-        return { axis, label: { kind: "rows" }[axis] ?? words(axis), counts };
+        return { axis, label: { kind: "rows" }[axis] ?? words(axis), counts: axis === "kind" ? counts : new Map([...counts].sort(byName)) };
       })
       .filter(({ counts }) => counts.size > 1);
   }
+
+  const byName = ([a], [b]) => (a === "none") - (b === "none") || a.localeCompare(b);
 
   function matches(row, query) {
     if (!query) return true;

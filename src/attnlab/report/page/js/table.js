@@ -14,7 +14,7 @@
     const region = body.querySelector(".scrolled");
     const [left, top] = region ? [region.scrollLeft, region.scrollTop] : [0, 0];
     const focused = document.activeElement?.dataset?.focus;
-    const fresh = scrolled("Table of all cells", h("table", { class: "cells" }, head(listed, sorted), lines(view, listed, shown)));
+    const fresh = scrolled("Table of all cells", h("table", { class: "cells", style: { "--name": `${width(view)}ch` } }, head(listed, sorted), lines(view, listed, shown)));
     body.replaceChildren(fresh, ...foot(view, rows, page, pages));
     fresh.scrollTo(left, top);
     if (focused) body.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
@@ -31,6 +31,11 @@
     };
     if (!view.groups.length) return view.rows.toSorted(compare).map((row) => ({ row }));
     return view.groups.flatMap((group) => group.rows.toSorted(compare).map((row, k) => ({ row, group: k === 0 ? group : null })));
+  }
+
+  /* Of the first column: what the longest name needs, within reason. */
+  function width(view) {
+    return Math.min(44, 12 + (d3.max(view.rows, (row) => row.name.length + (row === view.baseline ? 8 : 0)) ?? 0));
   }
 
   function head(listed, sorted) {
@@ -75,7 +80,7 @@
     return h(
       "tr",
       { class: `${row.kind}${baseline ? " baseline" : ""}`, "data-row": row.key },
-      h("th", { scope: "row", class: "name" }, h("span", { class: "name-line" }, missing(row.bleu?.mean) ? null : swatch(look), open, dagger(row), baseline ? h("span", { class: "badge plain" }, "baseline") : null, badges(row))),
+      h("th", { scope: "row", class: "name" }, h("span", { class: "name-line" }, missing(row.bleu?.mean) ? h("span") : swatch(look), h("span", {}, open, dagger(row), baseline ? h("span", { class: "badge plain" }, "baseline") : null, badges(row)))),
       ...rest.map(({ id, cell }) => h("td", { class: id === "seeds" ? "seeds" : "number" }, cell({ ...row, isBaseline: baseline }))),
     );
   }
