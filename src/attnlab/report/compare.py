@@ -98,6 +98,7 @@ def compare(
         list(dict.fromkeys(unscored)),
         origins.title(),
         questions[0] if len(questions) == 1 else None,
+        [record for _, record in ended],
     )
 
 

@@ -159,6 +159,7 @@ def _lengths(
     options = (comparison.first.record.get("config") or {}).get("metrics") or {}
     few, score = int(options.get("min_bucket") or _FEW), score_of(comparison.signature)
     rows = {row.key: row for row in comparison.scored}
+    known: dict[bytes, dict[str, Lengths]] = {}  # where every word is a piece, two kinds are one
     for kind in LENGTHS:
         lengths, stats = {}, {}
         for key, own in statistics.items():
@@ -166,8 +167,10 @@ def _lengths(
             if edges and all(np.array_equal(each[0], other) for other in each[1:]):
                 lengths[key], stats[key] = each[0], own
         if stats:
-            found = measuring.curves(stats, lengths, edges, few, score, draw, baseline)
-            for key, curve in found.items():
+            same = np.stack([lengths[key] for key in stats]).tobytes() + repr(list(stats)).encode()
+            if same not in known:
+                known[same] = measuring.curves(stats, lengths, edges, few, score, draw, baseline)
+            for key, curve in known[same].items():
                 made.lengths.setdefault(key, {})[kind] = curve
         tick()
     for kind, name in _RECORDED.items():

@@ -189,7 +189,8 @@ class Comparison:
 class Report(NamedTuple):
     """The comparisons, the main one first; what the reader must know about all; runs that gave no score.
 
-    `title` names the studies or folders, `question` is that of their study's file.
+    `title` names the studies or folders, `question` is that of their study's file; `failed` are the records
+    of the runs that failed or were stopped.
     """
 
     comparisons: list[Comparison]
@@ -197,6 +198,7 @@ class Report(NamedTuple):
     unscored: list[str]
     title: str = ""
     question: str | None = None
+    failed: Sequence[Record] = ()
 
 
 def seed_label(record: Record) -> str:

@@ -48,6 +48,8 @@ def write(
     out = Path(out)
     if evidences is None:
         evidences = [evidence(comparison) for comparison in report.comparisons]
+    from attnlab.report.checklist import checklist
+
     clean = scrubber or (lambda value: value)
     written = []
     try:
@@ -56,7 +58,7 @@ def write(
             (out / name).write_text(clean(text), encoding="utf-8", newline="\n")
             written.append(out / name)
         written += _figures(report, evidences, out)
-        texts = {CHECKLIST: _checklist(report)}
+        texts = {CHECKLIST: checklist(report, evidences, report.failed)}
         if page:
             texts[PAGE] = _page(report, evidences, out, anchors, clean, scrubber is not None)
         for name, text in texts.items():
@@ -109,12 +111,6 @@ def _figures(report: Report, evidences: Sequence[Evidence], out: Path) -> list[P
 
     pairs = zip(report.comparisons, evidences, strict=True)
     return [path for one, made in pairs for path in figures.write_all(one, made, out)]
-
-
-def _checklist(report: Report) -> str:
-    from attnlab.report.checklist import checklist
-
-    return checklist(report)
 
 
 def _page(
