@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attnlab.errors import UserError
+from attnlab.metrics.seeds import ATOL
 
 Option = str | None
 Row = tuple[Mapping[str, Option], float]
@@ -90,8 +91,8 @@ def effects(rows: Sequence[Row], max_order: int = 2, *, level: float = 0.95) -> 
         return Effects([], [], len(y), max(len(y) - 1, 0), [])
     whole = _fit(y, list(blocks.values()))
     residual_df, error = int(whole.df_resid), float(whole.ssr)
-    if error <= 1e-12 * float(((y - y.mean()) ** 2).sum()):
-        error = 0.0
+    nothing = len(y) * ATOL**2 + 1e-12 * float(((y - y.mean()) ** 2).sum())  # rounding, as a sum of squares
+    error = error if error > nothing else 0.0
     terms, kept, dropped = [], [], []
     for factors, block in blocks.items():
         others = [each for names, each in blocks.items() if not set(factors) <= set(names)]
@@ -103,7 +104,9 @@ def effects(rows: Sequence[Row], max_order: int = 2, *, level: float = 0.95) -> 
             left = f"{df} of {block.shape[1]} degrees of freedom left" if df else "left out"
             dropped.append(f"{name}: not told apart from other terms by the cells there are ({left})")
         if df:
-            terms.append(_term(factors, df, max(0.0, float(below.ssr - above.ssr)), error, residual_df))
+            terms.append(
+                _term(factors, df, _beyond(float(below.ssr - above.ssr), nothing), error, residual_df)
+            )
             kept.append(factors)
     main: dict[tuple[str, ...], np.ndarray] = {(axis,): blocks[(axis,)] for axis in axes}
     spread = error / residual_df if residual_df else None
@@ -147,11 +150,16 @@ def _product(parts: Sequence[np.ndarray]) -> np.ndarray:
 def _fit(y: np.ndarray, blocks: Sequence[np.ndarray]) -> Any:
     from statsmodels.regression.linear_model import OLS  # slow to import, and needed here alone
 
-    return OLS(y, _design(len(y), blocks)).fit()  # by pseudo-inverse; the degrees of freedom are the rank's
+    left, sizes, _ = np.linalg.svd(_design(len(y), blocks), full_matrices=False)
+    return OLS(y, left[:, sizes > 1e-9 * sizes[0]]).fit()  # as many columns as can be told apart
 
 
 def _design(n: int, blocks: Sequence[np.ndarray]) -> np.ndarray:
     return np.hstack([np.ones((n, 1)), *blocks])
+
+
+def _beyond(squares: float, nothing: float) -> float:
+    return squares if squares > nothing else 0.0
 
 
 def _term(factors: tuple[str, ...], df: int, squares: float, error: float, residual_df: int) -> Term:
