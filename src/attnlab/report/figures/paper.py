@@ -68,6 +68,7 @@ def sheet(width: float, height: float, panels: int = 1) -> tuple[Figure, list[An
     """A figure of inches with its panels side by side, grid lines behind."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
@@ -75,6 +76,7 @@ def sheet(width: float, height: float, panels: int = 1) -> tuple[Figure, list[An
     for one in axes:
         one.grid(axis="y", color="0.9", linewidth=0.5)
         one.set_axisbelow(True)
+        one.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     return figure, axes
 
 
