@@ -305,8 +305,16 @@ def test_mistakes_are_one_line_and_leave_nothing(folder, opposite, files, align,
         assert complained.count("\n") == 1 and complained.startswith("attnlab: ")
     assert not (tmp_path / "out").exists()
     (tmp_path / "out").write_text("a file in the way")
-    status, _, _, _, complained = align(folder, source, target)
-    assert status == 2 and "cannot be written" in complained and "--out" in complained
+    for arguments, out, option in (
+        ([folder, source, target], "out", "--out"),
+        ([folder, source, target], "out/below", "--out"),
+        ([folder, source, target, "--matrices", tmp_path], "other", "--matrices"),
+        ([folder, source, target, "--matrices", tmp_path / "out" / "w"], "other", "--matrices"),
+    ):
+        status, _, _, printed, complained = align(*arguments, out=out)
+        assert (status, printed) == (2, "") and complained.count("\n") == 1
+        assert "cannot be written" in complained and complained.endswith(f"another place with {option}\n")
+    assert not (tmp_path / "other").exists()
 
 
 def test_a_model_without_attention_is_refused_before_it_reads(folder, files, align, monkeypatch):

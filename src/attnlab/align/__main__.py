@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from attnlab import metrics, provenance
-from attnlab.align.texts import read_gold, read_pair
+from attnlab.align.files import check_places, place, read_gold, read_pair
 from attnlab.ending import told
 from attnlab.errors import UserError
 
@@ -106,6 +106,8 @@ def _align(given: list[str]) -> int:
             turned=options.gold_reversed,
         )
 
+    folder = options.out or place(options.run, options.target)
+
     from attnlab.align import linking, record  # torch is slow; a wrong file name is told at once
     from attnlab.loading import load
 
@@ -116,6 +118,7 @@ def _align(given: list[str]) -> int:
         reverse = load(options.reverse, options.device)
         linking.needs_attention(reverse)
         linking.opposite(run, reverse)
+    check_places(folder, options.matrices)
     joined = options.symmetrise or JOINED
     with _progress(len(source.lines) * (1 if reverse is None else 2)) as advance:
         found = linking.link(
@@ -150,7 +153,6 @@ def _align(given: list[str]) -> int:
         "code": provenance.code_state(),
         "device": provenance.device_name(run.device),
     }
-    folder = options.out or record.place(options.run, options.target)
     written = record.write(folder, content, found, source.lines, options.matrices)
     _show(content, {credit: sum(map(len, links)) for credit, links in found.links.items()})
     for path in written:

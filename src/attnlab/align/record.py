@@ -15,8 +15,6 @@ from attnlab.align.linking import Linked
 from attnlab.errors import UserError
 from attnlab.loaded import Loaded
 
-FOLDER = "alignments"
-"""Where in a run's folder results go, unless it is said otherwise."""
 BY_LENGTH = ("entropy_normalised", "max_weight", "diagonal_distance", "gold_mass")
 
 
@@ -85,13 +83,6 @@ def statistics(
         part = metrics.attention_statistics([found.matrices[n] for n in members], there)
         table.append({**bucket, "n": len(members), **{name: part[name] for name in BY_LENGTH}})
     return {**metrics.attention_statistics(found.matrices, links), "by_source_length": table}
-
-
-def place(run: Path, target: Path) -> Path:
-    """A new folder for results in the run's: named by the target text, numbered where there is one."""
-    name = target.name.removesuffix(".gz")
-    tried = (run / FOLDER / (name if n == 1 else f"{name}-{n}") for n in itertools.count(1))
-    return next(folder for folder in tried if not folder.exists())
 
 
 def write(

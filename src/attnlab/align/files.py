@@ -1,14 +1,19 @@
-"""The files that `attnlab align` reads: two sides of text, and gold links."""
+"""The files that `attnlab align` reads, two sides of text and gold links, and where it may write."""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
+import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from attnlab import metrics
 from attnlab.errors import UserError
 from attnlab.lines import read
+
+FOLDER = "alignments"
+"""Where in a run's folder results go, unless it is said otherwise."""
 
 
 class Text(NamedTuple):
@@ -87,3 +92,29 @@ def read_gold(
         "sure": sum(len(g.sure) for g in gold),
         "possible": sum(len(g.possible) for g in gold),
     }
+
+
+def place(run: Path, target: Path) -> Path:
+    """A new folder for results in the run's: named by the target text, numbered where there is one."""
+    name = target.name.removesuffix(".gz")
+    tried = (run / FOLDER / (name if n == 1 else f"{name}-{n}") for n in itertools.count(1))
+    return next(folder for folder in tried if not folder.exists())
+
+
+def check_places(folder: Path, matrices: Path | None) -> None:
+    """Refuses places that cannot be written, before the slow part.
+
+    Raises:
+        UserError: a file is in the way of a folder or the reverse, or the permissions say no.
+    """
+    for path, option, is_folder in ((folder, "--out", True), (matrices, "--matrices", False)):
+        if path is None:
+            continue
+        there = next((each for each in (path, *path.parents) if each.exists()), Path())
+        if there.is_dir() != (is_folder or there != path):
+            reason = "a file is there" if not there.is_dir() else "a folder is there"
+        elif not os.access(there, os.W_OK):
+            reason = "no permission"
+        else:
+            continue
+        raise UserError(f"{there}: cannot be written ({reason}); choose another place with {option}")
