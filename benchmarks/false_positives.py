@@ -141,15 +141,16 @@ def main() -> None:
 NOTE = """# How often equal systems are called different
 
 At a level of 5 % a test should call 5 in 100 pairs of equal systems different: fewer \
-wastes runs, more is false findings. {worlds} simulated pairs a line, each on a new test set of {sentences} sentences with new \
-seeds; {samples} draws and trials a test. Percent of pairs; a true 5.0 shows as 5.0 ± {margin:.1f} \
+wastes runs, more is false findings. {worlds} simulated pairs a line, each on a new test set of {sentences} \
+sentences with new seeds; {samples} draws and trials a test. Percent of pairs; a true 5.0 shows as 5.0 ± {margin:.1f} \
 (the shuffling, on a tenth of the pairs: ± {wide:.1f}).
 
 - **seeds**: of the first and of the second system.
 - **sd over seeds**: true standard deviation of the quality of a system's runs, in points of BLEU.
 - **own**: how far each system has sentences of its own that suit it; 0 is one system trained twice.
 - **points**: true difference of the systems, in points of BLEU.
-- **bootstrap**, **randomisation**: `p_bootstrap` and `p_randomisation` of `attnlab.metrics.compare`; its **interval**.
+- **bootstrap**, **randomisation**: `p_bootstrap` and `p_randomisation` of `attnlab.metrics.compare`; \
+its **interval**.
 
 For comparison:
 

@@ -158,10 +158,6 @@ def _design(n: int, blocks: Sequence[np.ndarray]) -> np.ndarray:
     return np.hstack([np.ones((n, 1)), *blocks])
 
 
-def _beyond(squares: float, nothing: float) -> float:
-    return squares if squares > nothing else 0.0
-
-
 def _term(factors: tuple[str, ...], df: int, squares: float, error: float, residual_df: int) -> Term:
     from scipy.special import fdtrc
 
