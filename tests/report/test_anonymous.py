@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from attnlab.report import compare
+from attnlab.report.__main__ import main
 from attnlab.report.anonymous import _NOBODY as NOBODY
 from attnlab.report.anonymous import NAME, Scrubber, anonymise, scrub
 
@@ -151,6 +152,31 @@ def test_a_name_with_a_blank_goes_in_both_parts():
     assert scrubber(r"see C:\Users\Ada Lovelace\x now") == "see [path] now"
 
 
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        # Without any hint who is who: what they look like must do.
+        ("cat /data/x.de, /etc/y", "cat [path], [path]"),
+        ("mail ada.l@uni.example.org now", "mail [email] now"),
+        ("git@git.example.org:ada/x.git", "[url]"),
+        ("ssh://ada@engine7:22/x", "[url]"),
+        ("see http://10.0.0.5:8080/x.", "see [url]."),
+        ("https://github.com/ada/x.git", "[url]"),
+        ("https://ada:secret@github.com/google/x", "[url]"),
+        ("wandb.ai/acme/secret", "[url]"),
+        (r"\\engine7\share\x", "[path]"),
+        ("~ada/runs/x", "[path]"),
+        (r"D:\data\x", "[path]"),
+        ("file:///srv/x%20y.txt", "[path]"),
+        ("logger.wandb.entity=acme", f"logger.wandb.entity={NAME}"),
+        ("{'host': 'gpu'}", f"{{'host': '{NAME}'}}"),
+    ],
+)
+def test_what_looks_like_a_place_or_an_account_goes_by_its_looks(text, clean, monkeypatch):
+    monkeypatch.setattr("attnlab.report.anonymous._learn", lambda value, key="": [])
+    assert Scrubber(machine=False)(text) == clean
+
+
 def test_a_report_is_cleaned_in_every_row(make):
     dirty = make(scorer="dot", overrides=["data.dir=/home/babbage/x"], settings={"note": "babbage's"})
     dirty["machine"]["hostname"] = "engine7"
@@ -167,3 +193,25 @@ def test_a_report_is_cleaned_in_every_row(make):
     assert rows[0].runs[0].test["bleu"] == before
     assert "left out: [path]: broken" in clean.notes
     assert [row.cell["scorer"] for row in rows] == ["dot", "general"]
+
+
+def test_no_file_of_an_anonymous_report_tells_who_made_it(make, save, tmp_path, capsys):
+    dirty = make(
+        scorer="dot",
+        overrides=["data.dir=/home/babbage/bible", "logger.wandb.entity=lovelaces"],
+        settings={"note": "for babbage on engine7"},
+        logger={"wandb": {"entity": "lovelaces", "project": "difference"}},
+    )
+    dirty["machine"] |= {"hostname": "engine7", "cpu": "cpu of engine7"}
+    dirty["data"] |= {"source": "files in babbage", "licence": "ask babbage@engine7.example.org"}
+    broken = make(scorer="concat", error=OSError("/home/babbage/x: no space on engine7"))
+    top = save(dirty, make(scorer="general", settings={"note": "difference"}), broken, under="babbage/runs")
+    out = tmp_path / "out"
+    assert main([str(top), "--anonymous", "--anchors", "--samples", "0", "--out", str(out)]) == 0
+    capsys.readouterr()
+    files = sorted(path for path in out.rglob("*") if path.is_file())
+    assert {".md", ".csv", ".tex", ".html", ".svg", ".png", ".pdf"} <= {path.suffix for path in files}
+    for path in files:
+        said = path.read_bytes().lower()
+        for name in (b"babbage", b"engine7", b"lovelaces", b"/home", str(tmp_path).lower().encode()):
+            assert name not in said, (path.name, name)
