@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 
 from attnlab import metrics, provenance
 from attnlab.align.files import check_places, place, read_gold, read_pair
+from attnlab.bars import bar
 from attnlab.ending import told
 from attnlab.errors import UserError
 
@@ -120,7 +120,8 @@ def _align(given: list[str]) -> int:
         linking.opposite(run, reverse)
     check_places(folder, options.matrices)
     joined = options.symmetrise or JOINED
-    with _progress(len(source.lines) * (1 if reverse is None else 2)) as advance:
+    passes = 1 if reverse is None else 2
+    with bar("aligning", passes * len(source.lines)) as advance:
         found = linking.link(
             run,
             source.lines,
@@ -183,20 +184,6 @@ def _extractor(options: argparse.Namespace) -> tuple[str, Callable[[np.ndarray],
         raise UserError("--links threshold needs a weight, such as --threshold 0.2")
     metrics.threshold_links(np.zeros((0, 0)), options.threshold)  # an impossible one is told at once
     return kind, partial(metrics.threshold_links, least=options.threshold)
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], Any]]:
-    """A bar on a terminal's standard error, nothing elsewhere; gives what counts sentences."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = TextColumn("aligning"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    # Not rich's own guess: FORCE_COLOR makes it take a pipe for a terminal.
-    off = not sys.stderr.isatty()
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=off) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda done: bar.advance(task, done)
 
 
 def _show(content: dict[str, Any], links: dict[str, int]) -> None:

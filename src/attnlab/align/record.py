@@ -14,8 +14,7 @@ from attnlab import metrics, results
 from attnlab.align.linking import Linked
 from attnlab.errors import UserError
 from attnlab.loaded import Loaded
-
-BY_LENGTH = ("entropy_normalised", "max_weight", "diagonal_distance", "gold_mass")
+from attnlab.metrics.attention import by_length, means_of, rows_of
 
 
 def model(run: Loaded) -> dict[str, Any]:
@@ -75,14 +74,10 @@ def statistics(
     links = None
     if gold is not None:
         links = [g.possible if keep else frozenset() for g, keep in zip(gold, kept, strict=True)]
+    rows = rows_of(found.matrices, links)
     lengths = [metrics.words(line) for line in lines]
-    table = []
-    for bucket in metrics.buckets(lengths, run.config["metrics"]["length_edges"]):
-        members = bucket.pop("members")
-        there = [links[n] for n in members] if links is not None else None
-        part = metrics.attention_statistics([found.matrices[n] for n in members], there)
-        table.append({**bucket, "n": len(members), **{name: part[name] for name in BY_LENGTH}})
-    return {**metrics.attention_statistics(found.matrices, links), "by_source_length": table}
+    table = by_length(rows, lengths, run.config["metrics"]["length_edges"], read=rows)
+    return {**means_of(rows), "by_source_length": table}
 
 
 def write(
