@@ -142,8 +142,8 @@ NOTE = """# How often equal systems are called different
 
 At a level of 5 % a test should call 5 in 100 pairs of equal systems different: fewer \
 wastes runs, more is false findings. {worlds} simulated pairs a line, each on a new test set of {sentences} \
-sentences with new seeds; {samples} draws and trials a test. Percent of pairs; a true 5.0 shows as 5.0 ± {margin:.1f} \
-(the shuffling, on a tenth of the pairs: ± {wide:.1f}).
+sentences with new seeds; {samples} draws and trials a test. Percent of pairs; a true 5.0 shows as \
+5.0 ± {margin:.1f} (the shuffling, on a tenth of the pairs: ± {wide:.1f}).
 
 - **seeds**: of the first and of the second system.
 - **sd over seeds**: true standard deviation of the quality of a system's runs, in points of BLEU.

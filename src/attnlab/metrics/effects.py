@@ -104,9 +104,9 @@ def effects(rows: Sequence[Row], max_order: int = 2, *, level: float = 0.95) -> 
             left = f"{df} of {block.shape[1]} degrees of freedom left" if df else "left out"
             dropped.append(f"{name}: not told apart from other terms by the cells there are ({left})")
         if df:
-            terms.append(
-                _term(factors, df, _beyond(float(below.ssr - above.ssr), nothing), error, residual_df)
-            )
+            squares = float(below.ssr - above.ssr)
+            squares = squares if squares > nothing else 0.0
+            terms.append(_term(factors, df, squares, error, residual_df))
             kept.append(factors)
     main: dict[tuple[str, ...], np.ndarray] = {(axis,): blocks[(axis,)] for axis in axes}
     spread = error / residual_df if residual_df else None
