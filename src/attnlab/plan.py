@@ -12,7 +12,8 @@ from attnlab.train import main as train
 
 _HELP = """attnlab plan [GROUP=OPTION,...] [KEY=VALUE] [FLAGS]: the cells of a sweep, their states and costs
 
-Takes what `attnlab train -m` and `attnlab train study=NAME` take, trains nothing and writes nothing.
+Takes what `attnlab train -m` and `attnlab train study=NAME` take. Reads the options and the run folders that
+are there; trains nothing and writes nothing.
 
   attnlab plan scorer=dot,general seed=1,2
   attnlab plan study=NAME                      experiments/NAME/study.yaml

@@ -23,9 +23,10 @@ from attnlab.sweep import compose, identity, plan
 
 _HELP = """attnlab prepare [GROUP=OPTION,...] [KEY=VALUE] [--config-dir DIR]: fetch and encode what cells read
 
-Takes what `attnlab train`, `attnlab train -m` and `attnlab train study=NAME` take, and trains nothing. Text
-is fetched into the cache of `datasets` (HF_HOME); tokenisers and encoded text go to data.cache_dir. Cells
-that find them there need no network. A second time there is nothing to do.
+Takes what `attnlab train`, `attnlab train -m` and `attnlab train study=NAME` take, and trains nothing. Reads
+the text of the cells, fetched into the cache of `datasets` (HF_HOME) where it is not at hand; writes
+tokenisers and encoded text to data.cache_dir. Cells that find them there need no network. A second time there
+is nothing to do.
 
   attnlab prepare data=multi30k tokenizer=word,bpe
   attnlab prepare study=NAME

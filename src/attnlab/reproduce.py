@@ -185,8 +185,13 @@ def main() -> int:
 def _main() -> int:
     parser = argparse.ArgumentParser(
         prog="attnlab reproduce",
-        description="Run a record's cell again, and say whether the numbers agree: exit status 0, else 1.",
-        epilog="Other data than the record's is refused before anything is trained.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Run a record's cell again, and say whether the numbers agree: exit status 0,\n"
+        "else 1. Reads the record and the data that it names, and refuses other data\n"
+        "before anything is trained; writes a run folder of its own.",
+        epilog="examples:\n"
+        "  attnlab reproduce outputs/runs/CELL/seed1\n"
+        "  attnlab reproduce records/CELL/seed1/result.json trainer.accelerator=cpu data.dir=corpora/de-en",
     )
     parser.add_argument("record", type=Path, help="result.json, or the run folder")
     parser.add_argument("overrides", nargs="*", help="key=value of what is no part of the cell")

@@ -22,8 +22,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Prints counts by state, running and failed cells; 0, or 2 with one line on stderr."""
     parser = argparse.ArgumentParser(
         prog="attnlab status",
-        description="Counts the cells of a sweep by state (done, running, failed, interrupted, pending) and "
-        "shows how far each running one is, and why each failed one failed. Reads only.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Counts the cells of a sweep by state (done, running, failed, interrupted, pending),\n"
+        "and shows how far each running one is and why each failed one failed. Reads the\n"
+        "run folders and the sweep's list of cells; writes nothing.",
+        epilog="examples:\n"
+        "  attnlab status                     all under outputs/\n"
+        "  attnlab status STUDY               outputs/STUDY, from another terminal, at any time\n"
+        "  attnlab status STUDY --json        for a script",
     )
     parser.add_argument(
         "where", nargs="?", default=str(OUT), metavar="FOLDER", help="a folder, or a study in outputs/"

@@ -23,8 +23,12 @@ def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
     made = argparse.ArgumentParser(
         prog="attnlab translate",
-        description="Translate a file, or what comes in, with a trained run: one line in, one line out. "
-        "An empty line stays empty.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Translate a file, or what comes in, with a finished run: one line in, one line\n"
+        "out. An empty line stays empty. Reads the run folder; writes to standard output.",
+        epilog="examples:\n"
+        "  attnlab translate outputs/runs/CELL/seed1 test.de > test.en\n"
+        "  echo 'Ein Hund rennt.' | attnlab translate outputs/runs/CELL/seed1 --beam 10 --n-best 3",
     )
     made.add_argument("run", type=Path, help="run folder, .../seed<k>")
     made.add_argument(
