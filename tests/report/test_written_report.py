@@ -4,39 +4,68 @@ import csv
 import io
 import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from attnlab.metrics.seeds import Spread
 from attnlab.report import compare, table
 from attnlab.report.__main__ import main
-from attnlab.report.figures import bleu_by_length as figure
+from attnlab.report.evidence import evidence
+from attnlab.report.rows import Tampered
 
-FILES = ["bleu_by_length.csv", "bleu_by_length.png", "bleu_by_length.svg", "table.csv", "table.md"]
+from .recorded import with_sentences
+
+LISTS = ["effects.csv", "lengths.csv", "table.csv", "table.md", "table.tex", "tests.csv"]
+FILES = sorted([*LISTS, "checklist.md", "index.html"])
 
 
 def one(*records):
     return compare([(Path(f"runs/{number}"), record) for number, record in enumerate(records)]).comparisons[0]
 
 
+def markdown(*records):
+    return table.to_markdown(comparison := one(*records), evidence(comparison))
+
+
+def printed(comparison, **console):
+    out = io.StringIO()
+    table.to_console(comparison, evidence(comparison), Console(file=out, **console))
+    return out.getvalue()
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """The verb without its figures, which take seconds and have tests of their own."""
+    monkeypatch.setattr("attnlab.report.figures.write_all", lambda *_: [])
+
+
 def read(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def test_verb_writes_every_file_with_the_same_bytes_each_time(grid, save, tmp_path, capsys):
-    top = save(*grid)
+def test_verb_writes_every_file_with_the_same_bytes_each_time(measured, tmp_path, capsys):
+    top = measured(*(with_sentences(0.6, k, seed=k, scorer=name) for k in (1, 2) for name in ("dot", "a")))
     for out in ("a", "b"):
-        assert main([str(top), "--out", str(tmp_path / out)]) == 0
-    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == FILES
-    for name in FILES:
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-    assert "fixed_vector" in capsys.readouterr().out
+        assert main([str(top), "--out", str(tmp_path / out), "--samples", "50", "--trials", "50"]) == 0
+    names = sorted(path.name for path in (tmp_path / "a").iterdir())
+    assert set(FILES) < set(names) and "bleu_by_length.pdf" in names
+    for name in names:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+    out = capsys.readouterr().out
+    assert "table.{csv,md,tex}" in out and f"open {tmp_path / 'b' / 'index.html'}" in out
+
+
+def test_everything_but_the_figures_is_there_without_sentence_statistics(grid, save, plain, tmp_path, capsys):
+    assert main([str(save(*grid)), "--out", str(tmp_path / "out")]) == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == FILES
+    out = capsys.readouterr().out
+    assert "fixed_vector" in out and "baseline: fixed_vector" in out and "attnlab evaluate RUN" in out
 
 
 def test_table_csv_holds_all_digits_and_provenance(grid):
-    rows = read(table.to_csv(one(*grid)))
+    rows = read(table.to_csv(comparison := one(*grid), evidence(comparison)))
     assert len(rows) == 7
     row = next(row for row in rows if (row["scorer"], row["decoder"]) == ("general", "post_combine"))
     assert float(row["bleu"]) == 32.5 and float(row["bleu_sd"]) == pytest.approx(0.5**0.5)
@@ -44,53 +73,81 @@ def test_table_csv_holds_all_digits_and_provenance(grid):
     assert "tok:13a" in row["bleu_signature"] and row["fingerprint"] == "f00d"
     assert float(row["bleu_<=10"]) == 34.0 and float(row["bleu_>40"]) == 26.0
     assert rows[0]["scorer"] == "none" and rows[0]["bleu_sd"] == "" and rows[0]["missing_seeds"] == "2"
+    assert (rows[0]["delta_bleu"], rows[0]["confounded"]) == ("", "no")
+    assert float(row["delta_bleu"]) == 2.5 and row["kind"] == "cell" and row["p_holm"] == ""
 
 
-def test_names_from_a_configuration_break_neither_markdown_nor_figure(make, tmp_path):
+def test_names_from_a_configuration_break_neither_markdown_nor_the_terminal(make):
     comparison = one(
         make(scorer="a|b`[bold]<script>$x_1$", cell_id="1"),
         make(scorer="_hidden & \\", cell_id="2", settings={"lr": "long " * 60}),
     )
-    text = table.to_markdown(comparison)
+    text = table.to_markdown(comparison, evidence(comparison))
     assert (
         len({line.replace("\\|", "").count("|") for line in text.splitlines() if line.startswith("|")}) == 1
     )
     assert "a\\|b\\`\\[bold\\]&lt;script&gt;" in text
-    figure.draw(comparison, [tmp_path / "x.svg", tmp_path / "x.png"])
-    drawn = (tmp_path / "x.svg").read_text(encoding="utf-8")
-    ElementTree.fromstring(drawn)
-    assert "&lt;script&gt;$x_1$" in drawn and "_hidden" in drawn
-    out = io.StringIO()
-    table.to_console(comparison, Console(file=out, force_terminal=True, width=80, color_system=None))
-    assert "a|b`[bold]<script>$x_1$" in out.getvalue()
+    shown = printed(comparison, force_terminal=True, width=80, color_system=None)
+    assert "a|b`[bold]<script>$x_1$" in shown
 
 
 def test_without_a_terminal_every_row_is_one_plain_line(grid):
-    out = io.StringIO()
-    table.to_console(one(*grid), Console(file=out, width=40))
-    lines = out.getvalue().splitlines()
-    assert "\x1b" not in out.getvalue()
-    (row,) = [line for line in lines if line.startswith("general") and "post_combine" in line]
-    assert "32.50 ± 0.71" in row and "12.3M" in row and "0:12:34" in row
+    shown = printed(one(*grid), width=40)
+    lines = shown.splitlines()
+    assert "\x1b" not in shown
+    (row,) = [line for line in lines if line.startswith("general ") and "post_combine" in line]
+    assert "32.50 ± 0.71" in row and "12.3M" in row and "0:12:34" in row and "+2.50" in row
     assert "all rows: encoder bilstm" in lines and not any(line.startswith("encoder ") for line in lines)
 
 
-def test_a_terminal_gets_parts_that_fit(grid):
-    out = io.StringIO()
-    table.to_console(one(*grid), Console(file=out, force_terminal=True, width=90, color_system=None))
-    lines = out.getvalue().splitlines()
-    assert max(map(len, lines)) <= 90
-    assert sum("fixed_vector" in line for line in lines) > 1
-    assert all("…" not in line for line in lines)
+def test_a_terminal_gets_the_main_columns_in_parts_that_fit(grid):
+    shown = printed(one(*grid), force_terminal=True, width=80, color_system=None)
+    lines = shown.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert sum(line.startswith("none ") for line in lines) > 1
+    assert "Δ BLEU" in shown and "perplexity" not in shown and "11-20" not in shown
+
+
+def test_a_long_heading_is_not_cut_to_the_terminal(grid):
+    comparison = one(*grid)
+    comparison.rows[0].runs[0].data["source"] = "files in " + "corpus/" * 20
+    assert all("…" not in line for line in printed(comparison, width=60).splitlines())
+
+
+def test_rows_confounded_against_the_baseline_carry_a_dagger_and_their_factors(make):
+    factors = {
+        "current": {"asks": "current", "context_goes_to": "readout", "fed_back": "nothing"},
+        "previous": {"asks": "previous", "context_goes_to": "both", "fed_back": "context"},
+    }
+    records = [make(scorer="a"), make(scorer="b"), make(scorer="a", decoder="input_feeding")]
+    for record, name in zip(records, ("current", "current", "previous"), strict=True):
+        record["factors"] = factors[name]
+    comparison = one(*records)
+    made = evidence(comparison, baseline="a, post_combine")
+    text = table.to_markdown(comparison, made)
+    lines = text.splitlines()
+    assert [line.count("†") for line in lines if line.startswith("| ")][2:] == [1, 0, 0]
+    assert any("† asks, context_goes_to, fed_back: a, input_feeding" in line for line in lines)
+    assert "+0.00†" in text and "| baseline |" in text
+
+
+def test_overrides_of_the_weights_are_columns(make):
+    comparison = one(make(scorer="a"), make(scorer="b"))
+    only = comparison.rows[0]
+    only.overrides = {"uniform": Tampered(Spread(12.0, None, 1), Spread(-18.0, None, 1))}
+    text = table.to_markdown(comparison, evidence(comparison))
+    assert "| BLEU, uniform |" in text and "| 12.00 (-18.00) |" in text and "tampered with" in text
+    row, other = read(table.to_csv(comparison, evidence(comparison)))
+    assert (row["bleu_uniform"], row["delta_uniform"], other["bleu_uniform"]) == ("12.0", "-18.0", "")
 
 
 def test_marks_are_explained_where_they_are_used(make):
     record = make()
-    few = table.to_markdown(one(record))
-    assert "26.0\\*" in few or "26.0*" in few
+    few = markdown(record)
+    assert "| 26.0° |" in few
     assert "few sentences" in few and "no reference" not in few
     record["test"]["flickr"]["by_source_length"][0].update(bleu=None, ci=None, mark="too_short")
-    short = table.to_markdown(one(record))
+    short = markdown(record)
     assert "| short |" in short and "no reference in the bucket has a 4-gram" in short
 
 
@@ -98,16 +155,16 @@ def test_scores_that_no_record_has_make_no_column(make):
     record = make()
     for name in ("chrf", "ter"):
         record["test"]["flickr"][name] = None
-    title = next(line for line in table.to_markdown(one(record)).splitlines() if line.startswith("|"))
+    title = next(line for line in markdown(record).splitlines() if line.startswith("|"))
     assert "BLEU" in title and "chrF" not in title and "TER" not in title and "AER" not in title
     record["test"]["flickr"]["alignment"] = {credit: {"aer": 0.25} for credit in ("predicted", "input")}
-    text = table.to_markdown(one(record))
-    assert "| AER predicted |" in text and "| AER input |" not in text
-    assert "\n- AER predicted: " in text and "of them attention: parameters of" in text
-    assert read(table.to_csv(one(record)))[0]["aer_input"] == "0.25"
+    text = markdown(record)
+    assert "| AER |" in text and "| AER input |" not in text
+    assert "\n- AER: " in text and "of them attention: parameters of" in text
+    assert read(table.to_csv(comparison := one(record), evidence(comparison)))[0]["aer_input"] == "0.25"
 
 
-def test_tables_that_cannot_be_compared_are_separate_files(make, save, tmp_path, capsys):
+def test_tables_that_cannot_be_compared_are_separate_files(make, save, plain, tmp_path, capsys):
     top = save(make(), make(scorer="b", signature="nrefs:1|case:lc|eff:no|tok:none|smooth:exp|version:2.6.0"))
     assert main([str(top), "--out", str(tmp_path / "out")]) == 0
     tables = {
@@ -118,7 +175,7 @@ def test_tables_that_cannot_be_compared_are_separate_files(make, save, tmp_path,
     assert "kept apart because the BLEU signature differs" in capsys.readouterr().out
 
 
-def test_each_of_several_tables_says_what_it_is_and_where_it_is_written(make, save, tmp_path, capsys):
+def test_each_of_several_tables_says_what_it_is_and_where_it_is_written(make, save, plain, tmp_path, capsys):
     top = save(
         make(), make(scorer="b"), make(scorer="b", fingerprint="beef0123456789", cell_id="x"),
         make(scorer="c", cell_id="never", error=ValueError("no luck")),
@@ -127,19 +184,19 @@ def test_each_of_several_tables_says_what_it_is_and_where_it_is_written(make, sa
     printed = capsys.readouterr().out
     assert "flickr, de-en: 462 sentences (files in corpus; fingerprint f00d)\n" in printed
     assert "flickr, de-en: 462 sentences (files in corpus; fingerprint beef0123)\n" in printed
-    assert "files: table_beef0123.{csv,md}, bleu_by_length_beef0123.{csv,svg,png}\n" in printed
+    assert "files: table_beef0123.{csv,md,tex}, tests_beef0123.csv, ...\n" in printed
     main_table, other = (tmp_path / name for name in ("table.md", "table_beef0123.md"))
-    assert "files: table.{csv,md}" in main_table.read_text() and "files: table_beef" in other.read_text()
+    assert "files: table.{csv,md,tex}" in main_table.read_text() and "files: table_beef" in other.read_text()
     for text, times in [(printed, 1), (main_table.read_text(), 1), (other.read_text(), 0)]:
         assert text.count("failed: never seed 1: ValueError: no luck") == times
         assert text.count("never") == times
 
 
 def test_a_single_table_needs_no_list_of_files(make):
-    assert "files: " not in table.to_markdown(one(make()))
+    assert "files: " not in markdown(make())
 
 
-def test_files_of_an_earlier_report_are_named_and_kept(make, save, tmp_path, capsys):
+def test_files_of_an_earlier_report_are_named_and_kept(make, save, plain, tmp_path, capsys):
     out = tmp_path / "out"
     assert main([str(save(make(), make(scorer="b", test_set="coco"))), "--out", str(out)]) == 0
     assert "an earlier one" not in capsys.readouterr().out
@@ -147,9 +204,7 @@ def test_files_of_an_earlier_report_are_named_and_kept(make, save, tmp_path, cap
     before = sorted(path.name for path in out.iterdir())
     assert main([str(save(make(), under="fewer")), "--out", str(out)]) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "an earlier one" in line]
-    old = sorted(f"{name}_flickr.{end}" for name, end in [
-        ("table", "csv"), ("table", "md"), *(("bleu_by_length", end) for end in ("csv", "svg", "png"))
-    ])  # fmt: skip
+    old = sorted(f"{name.partition('.')[0]}_flickr.{name.partition('.')[2]}" for name in LISTS)
     assert line.endswith(f": {', '.join(old)}") and "notes.md" not in line
     assert sorted(path.name for path in out.iterdir()) == before
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import attnlab
 from attnlab.errors import UserError
 from attnlab.report.rows import MISSING, Comparison, Row, seed_label
 from attnlab.results import Record
@@ -14,6 +15,7 @@ from attnlab.sweep.identity import AXES
 
 RECORDS = "records"
 """The folder in which a study's folder under `experiments/` keeps its records."""
+FILE = "study.yaml"
 
 
 class Cell(NamedTuple):
@@ -101,16 +103,13 @@ def add(comparison: Comparison, folder: Folder, ended: Sequence[tuple[Path, Reco
 
 
 def _file(home: Path) -> Path | None:
-    """The file of a study: in its folder, else by the folder's name under `experiments/`."""
-    from attnlab.sweep import compose, study
+    """The file of a study: in its folder, else by the folder's name under `experiments/`.
 
-    own = home / study.FILE
-    if own.is_file():
-        return own
-    try:
-        return study.find(home.name, compose.conf_dir())
-    except FileNotFoundError:
-        return None
+    As `sweep.study.find`, without Hydra, which few reports need.
+    """
+    tops = (Path(), Path(attnlab.__file__).parents[2])
+    places = [home, *(top / "experiments" / home.name for top in tops)]
+    return next((place / FILE for place in places if home.name and (place / FILE).is_file()), None)
 
 
 def _asked(file: Path, name: str, done: Sequence[Record], notes: list[str]) -> tuple[str | None, list[Cell]]:

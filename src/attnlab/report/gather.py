@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from attnlab.metrics.scoring import Score, score_of
+from attnlab.metrics.scoring import score_of
 from attnlab.metrics.seeds import spread
 from attnlab.report import measure as measuring
 from attnlab.report.evidence import BLEU, CHRF, Bucket, Estimate, Evidence, Lengths, Measure
@@ -73,13 +73,14 @@ def _score(run: Run) -> float | None:
 
 def _bleu(comparison: Comparison, notes: list[str]) -> dict[str, np.ndarray]:
     """The statistics [runs, n, k] of the rows of which every run has them; a note on the others."""
-    score, found, lacking = score_of(comparison.signature), {}, []
+    found, lacking = {}, []
     for row in comparison.scored:
         stats = {seed: own.bleu for seed, own in row.segments.items()}
         if any(run.seed not in stats for run in row.runs):
             if row.kind == CELL:
                 lacking.append(row)
             continue
+        score = score_of(comparison.signature)
         for run in row.runs:
             if abs(float(score(stats[run.seed].sum(0))) - run.test["bleu"]["score"]) > _SAME:
                 notes.append(
@@ -138,7 +139,9 @@ def _test(
     pairs: bool,
     tick: Tick,
 ) -> None:
-    score: Score = score_of(signature)
+    if not statistics:
+        return
+    score = score_of(signature)
     for key, (low, high) in measuring.intervals(statistics, score, draw).items():
         if key in made.rows:
             made.rows[key] = made.rows[key]._replace(low=low, high=high)
@@ -157,7 +160,7 @@ def _lengths(
     """Curves from the sentences' statistics; where a row has none, what its records say of the words."""
     edges = [one["hi"] for one in comparison.first.test["by_source_length"] if one["hi"] is not None]
     options = (comparison.first.record.get("config") or {}).get("metrics") or {}
-    few, score = int(options.get("min_bucket") or _FEW), score_of(comparison.signature)
+    few = int(options.get("min_bucket") or _FEW)
     rows = {row.key: row for row in comparison.scored}
     known: dict[bytes, dict[str, Lengths]] = {}  # where every word is a piece, two kinds are one
     for kind in LENGTHS:
@@ -169,6 +172,7 @@ def _lengths(
         if stats:
             same = np.stack([lengths[key] for key in stats]).tobytes() + repr(list(stats)).encode()
             if same not in known:
+                score = score_of(comparison.signature)
                 known[same] = measuring.curves(stats, lengths, edges, few, score, draw, baseline)
             for key, curve in known[same].items():
                 made.lengths.setdefault(key, {})[kind] = curve
