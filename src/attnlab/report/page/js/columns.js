@@ -6,13 +6,18 @@
   /* {id, label, title, value(row) to sort by, cell(row) to show, digits} */
   function columns(view, kind) {
     const overrides = [...new Set(view.one.rows.flatMap((row) => Object.keys(row.overrides ?? {})))];
+    const metrics = [...new Set(view.one.rows.flatMap((row) => Object.keys(row.metrics ?? {})))];
     const all = [
       column("bleu", "BLEU", "Mean over the seeds ± sample deviation", (row) => row.bleu?.mean, (row) => spread(row.bleu)),
       { ...column("ci", "Interval", "Interval of the mean over sentences and seeds; the line is the baseline", (row) => row.bleu?.ci?.[0], null), cell: whisker(view) },
-      column("delta", "Δ baseline", "Difference from the baseline, its interval, and * where significant after Holm", (row) => row.test?.delta, difference),
+      column("delta", "Δ baseline", "Difference from the baseline, its interval, and * where significant after Holm", (row) => row.test?.delta, (row) => difference(row.test, row.isBaseline, 2)),
       column("p", "p (Holm)", "Approximate randomisation, two-sided, after Holm", (row) => row.test?.p_holm, (row) => probability(row.test?.p_holm)),
       column("slope", "Slope", `BLEU per 10 ${words(kind)}: what longer sentences cost`, (row) => row.lengths?.[kind]?.slope?.value, slope(kind)),
       column("chrf", "chrF", "Mean over the seeds ± sample deviation", (row) => row.chrf?.mean, (row) => spread(row.chrf)),
+      ...metrics.flatMap((name) => [
+        column(`metric.${name}`, name, "Segment scores from elsewhere: mean over sentences and seeds", (row) => row.metrics?.[name]?.mean, (row) => spread(row.metrics?.[name], 4)),
+        column(`metric.delta.${name}`, `Δ ${name}`, "Difference from the baseline, its interval, and * where significant after Holm", (row) => row.metrics?.[name]?.test?.delta, (row) => difference(row.metrics?.[name]?.test, row.isBaseline, 4)),
+      ]),
       column("ter", "TER", "Translation edit rate: lower is better", (row) => row.ter, plain("ter", 2)),
       column("aer", "AER", "Alignment error rate by forced decoding, weights credited to the token they predict; lower is better", (row) => row.aer?.predicted, (row) => number(row.aer?.predicted, 3)),
       column("aer_input", "AER (input)", "The same, weights credited to the token that is read", (row) => row.aer?.input, (row) => number(row.aer?.input, 3)),
@@ -49,15 +54,16 @@
     return [String(row.runs.length), ...lost.map(([word, some]) => h("span", { class: "lost" }, ` ${word}: ${some.join(", ")}`))];
   }
 
-  function spread(value) {
+  function spread(value, digits = 2) {
     if (missing(value?.mean)) return "–";
-    return [number(value.mean), missing(value.sd) ? null : h("span", { class: "muted" }, ` ± ${number(value.sd)}`)];
+    return [number(value.mean, digits), missing(value.sd) ? null : h("span", { class: "muted" }, ` ± ${number(value.sd, digits)}`)];
   }
 
-  function difference(row) {
-    if (!row.test) return row.isBaseline ? h("span", { class: "muted" }, "baseline") : "–";
-    const star = row.test.significant ? h("abbr", { class: "star", title: "Significant after Holm's correction" }, "*") : null;
-    return [signed(row.test.delta), star, h("span", { class: "muted small" }, ` ${interval(row.test.ci)}`)];
+  function difference(test, isBaseline, digits) {
+    if (!test) return isBaseline ? h("span", { class: "muted" }, "baseline") : "–";
+    const star = test.significant ? h("abbr", { class: "star", title: "Significant after Holm's correction" }, "*") : null;
+    const single = test.one_seed ? h("abbr", { class: "muted", title: "One seed on a side: the test speaks of these runs only" }, "¹") : null;
+    return [signed(test.delta, digits), star, single, h("span", { class: "muted small" }, ` ${interval(test.ci, digits)}`)];
   }
 
   const slope = (kind) => (row) => {
@@ -97,7 +103,7 @@
   function badges(row) {
     return [
       row.kind === "system" || row.controlled === false && row.kind !== "missing" ? h("span", { class: "badge" }, "not controlled") : null,
-      row.kind === "missing" ? h("span", { class: "badge warn" }, row.failed?.length ? "failed" : "missing") : null,
+      row.kind === "missing" ? h("span", { class: "badge warn" }, ["failed", "interrupted"].find((state) => row[state]?.length) ?? "missing") : null,
     ];
   }
 

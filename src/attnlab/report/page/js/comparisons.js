@@ -3,6 +3,7 @@
 (() => {
   const { state, choose, h, count, signed, interval, probability, missing, scrolled, explains } = attnlab;
   const SHOWN = 100; // lines at once
+  const NAMES = { bleu: "BLEU", chrf: "chrF" };
   const COLUMNS = [
     ["first", "First", (test) => test.first],
     ["second", "Second", (test) => test.second],
@@ -15,8 +16,11 @@
   ];
 
   function comparisons(view, body) {
-    const all = tests(view);
-    if (!all.length) return false;
+    const every = tests(view);
+    if (!every.length) return false;
+    const metrics = [...new Set(every.map((test) => test.metric))];
+    const metric = metrics.includes(state.metric) ? state.metric : metrics[0];
+    const all = every.filter((test) => test.metric === metric);
     const inView = new Set(view.rows.map((row) => row.key));
     const controllable = all.some((test) => test.differs);
     const words = state.tests.toLowerCase().split(/\s+/).filter(Boolean);
@@ -26,14 +30,22 @@
       .filter((test) => words.every((word) => `${test.first} ${test.second}`.toLowerCase().includes(word)));
     const pick = COLUMNS.find(([id]) => id === state.testSort)?.[2] ?? COLUMNS[6][2];
     const sorted = found.toSorted((a, b) => compare(pick(a), pick(b)));
-    const bar = body.querySelector(".control-line") ?? controls(controllable);
-    bar.querySelector("output").textContent = `${sorted.length} of ${count(all.length, "test")}`;
+    const list = parts(body);
+    body.querySelector(".check").hidden = !controllable;
+    choices(body.querySelector("select"), metrics, metric);
+    body.querySelector("output").textContent = `${sorted.length} of ${count(all.length, "test")}`;
     const focused = document.activeElement?.dataset?.focus;
-    const listed = scrolled("Table of tests", h("table", { class: "cells tests" }, head(), h("tbody", {}, ...sorted.slice(0, SHOWN).map((test) => line(test, extent(all))))));
+    const table = scrolled("Table of tests", h("table", { class: "cells tests" }, head(), h("tbody", {}, ...sorted.slice(0, SHOWN).map((test) => line(test, extent(all))))));
     const left = sorted.length - SHOWN;
-    body.replaceChildren(bar, listed, view.one.note_on_tests ? h("p", { class: "fine" }, view.one.note_on_tests) : "", left > 0 ? h("p", { class: "fine" }, `The first ${SHOWN} in this order; all are in tests.csv.`) : "");
+    list.replaceChildren(table, view.one.note_on_tests ? h("p", { class: "fine sentence-case" }, view.one.note_on_tests) : "", left > 0 ? h("p", { class: "fine" }, `The first ${SHOWN} in this order; all are in tests.csv.`) : "");
     if (focused) body.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
     return true;
+  }
+
+  /* The place of the table, below a bar that is made once: its field keeps the cursor. */
+  function parts(body) {
+    if (!body.childElementCount) body.append(controls(), h("div", { class: "list" }));
+    return body.querySelector(".list");
   }
 
   function compare(x, y) {
@@ -45,7 +57,7 @@
   /* The list of the data, or where only a baseline was tested against, the tests of the rows. */
   function tests(view) {
     const name = (key) => view.byKey.get(key)?.name ?? key;
-    const given = view.one.tests?.length ? view.one.tests : view.one.rows.filter((row) => row.test).map((row) => ({ first: row.key, second: view.one.baseline, ...row.test }));
+    const given = view.one.tests?.length ? view.one.tests : view.one.rows.filter((row) => row.test).map((row) => ({ metric: "bleu", first: row.key, second: view.one.baseline, ...row.test }));
     return given.map((test) => {
       const [low, high] = test.ci ?? [test.low ?? null, test.high ?? null];
       return { ...test, low, high, firstKey: test.first, secondKey: test.second, first: name(test.first), second: name(test.second), differs: test.differs ?? factors(view, test) };
@@ -58,19 +70,25 @@
     return null;
   }
 
-  function controls(controllable) {
+  function controls() {
     const search = h("input", { type: "search", class: "search", value: state.tests, placeholder: "Search tests", "aria-label": "Search tests", on: { input: (event) => choose({ tests: event.target.value }) } });
     const only = h("label", { class: "check" }, h("input", { type: "checkbox", checked: state.controlled, on: { change: (event) => choose({ controlled: event.target.checked }) } }), "only pairs that differ in one factor");
-    return h("div", { class: "control-line" }, search, controllable ? only : null, h("output", { class: "shown", "aria-live": "polite" }));
+    const metric = h("select", { "aria-label": "Metric of the tests", on: { change: (event) => choose({ metric: event.target.value }) } });
+    return h("div", { class: "control-line" }, search, metric, only, h("output", { class: "shown", "aria-live": "polite" }));
+  }
+
+  function choices(select, metrics, metric) {
+    select.hidden = metrics.length < 2;
+    select.replaceChildren(...metrics.map((name) => h("option", { value: name, selected: name === metric }, NAMES[name] ?? name)));
   }
 
   function head() {
-    return h("thead", {}, h("tr", {}, ...COLUMNS.map(([id, label], k) => {
+    return h("thead", {}, h("tr", {}, ...COLUMNS.map(([id, label]) => {
       const sorted = id === state.testSort;
       const next = () => choose({ testSort: id, testDescending: sorted ? !state.testDescending : id === "delta" });
       return h(
         "th",
-        { scope: "col", class: k < 2 ? "name" : "number", "aria-sort": sorted ? (state.testDescending ? "descending" : "ascending") : "none" },
+        { scope: "col", class: ["first", "second"].includes(id) ? "name" : "number", "aria-sort": sorted ? (state.testDescending ? "descending" : "ascending") : "none" },
         h("button", { type: "button", class: "sort", "data-focus": `test=${id}`, on: { click: next } }, label, h("span", { class: "arrow", "aria-hidden": "true" }, sorted ? (state.testDescending ? "▾" : "▴") : "")),
       );
     })));
@@ -80,7 +98,9 @@
 
   function line(test, most) {
     const scale = d3.scaleLinear([-most, most], [3, 97]);
-    const label = `${signed(test.delta)} ${missing(test.low) ? "" : interval([test.low, test.high])}`;
+    const digits = test.metric && !["bleu", "chrf"].includes(test.metric) ? 4 : 2;
+    const range = missing(test.low) ? "" : ` ${interval([test.low, test.high], digits)}`;
+    const label = `${signed(test.delta, digits)}${range}`;
     const bar = missing(test.low) ? "–" : h(
       "span",
       { class: "whisker", role: "img", "aria-label": label, title: label },
@@ -93,7 +113,7 @@
       {},
       h("th", { scope: "row", class: "name" }, test.first),
       h("td", { class: "name" }, test.second),
-      h("td", { class: "number" }, signed(test.delta), test.significant ? h("abbr", { class: "star", title: "Significant after Holm's correction" }, "*") : null, h("span", { class: "muted small" }, missing(test.low) ? "" : ` ${interval([test.low, test.high])}`)),
+      h("td", { class: "number" }, signed(test.delta, digits), test.significant ? h("abbr", { class: "star", title: "Significant after Holm's correction" }, "*") : null, test.one_seed ? h("abbr", { class: "muted", title: "One seed on a side: the test speaks of these runs only" }, "¹") : null, h("span", { class: "muted small" }, range)),
       h("td", { class: "number" }, bar),
       ...["p_bootstrap", "p_randomisation", "p_holm"].map((key) => h("td", { class: "number" }, probability(test[key]))),
       h("td", { class: "number" }, test.differs ? differing(test.differs) : "–"),

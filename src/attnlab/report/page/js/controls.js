@@ -4,38 +4,30 @@
   const { state, choose, h, words, count } = attnlab;
   const host = document.getElementById("controls");
   const SELECTION = ["filters", "group", "average", "query", "off"];
-  let search = null;
+  // Made once, and only filled anew: a field that leaves the page while one types loses the cursor.
+  const search = h("input", {
+    type: "search", placeholder: "Search cells", "aria-label": "Search cells", class: "search",
+    on: { input: (event) => choose({ query: event.target.value, page: 0 }) },
+  });
+  const groupingPlace = h("div", { class: "control-line" });
+  const shown = h("output", { class: "shown", "aria-live": "polite" });
+  const resetButton = h("button", { type: "button", class: "quiet", "data-focus": "reset", on: { click: reset } }, "Reset");
+  const filterPlace = h("div", {});
+  host.append(h("div", { class: "control-line" }, search, groupingPlace, shown, resetButton), filterPlace);
 
   function controls(view) {
     const focused = document.activeElement?.dataset?.focus;
     const panel = host.querySelector("details");
     const open = panel ? panel.open : Object.keys(state.filters).length > 0;
-    host.replaceChildren(line(view), filters(view, open));
+    if (document.activeElement !== search) search.value = state.query;
+    groupingPlace.replaceChildren(...[grouping(view) ?? []].flat().filter(Boolean));
+    shown.textContent = view.rows.length === view.one.rows.length ? count(view.rows.length, "row") : `${view.rows.length} of ${count(view.one.rows.length, "row")}`;
+    resetButton.disabled = !SELECTION.some((key) => chosen(state[key]));
+    filterPlace.replaceChildren(filters(view, open) ?? "");
     if (focused) host.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
   }
 
-  /* The search field is made once: it keeps the reader's cursor. */
-  function field() {
-    search ??= h("input", {
-      type: "search", placeholder: "Search cells", "aria-label": "Search cells", class: "search",
-      on: { input: (event) => choose({ query: event.target.value, page: 0 }) },
-    });
-    if (document.activeElement !== search) search.value = state.query;
-    return search;
-  }
-
-  function line(view) {
-    const asked = SELECTION.some((key) => (Array.isArray(state[key]) ? state[key].length : typeof state[key] === "object" ? Object.values(state[key]).some((o) => o.length) : state[key]));
-    const shown = view.rows.length === view.one.rows.length ? count(view.rows.length, "row") : `${view.rows.length} of ${count(view.one.rows.length, "row")}`;
-    return h(
-      "div",
-      { class: "control-line" },
-      field(),
-      grouping(view),
-      h("output", { class: "shown", "aria-live": "polite" }, shown),
-      h("button", { type: "button", class: "quiet", disabled: !asked, "data-focus": "reset", on: { click: reset } }, "Reset"),
-    );
-  }
+  const chosen = (value) => (typeof value === "object" ? Object.values(value).some((item) => item.length) : Boolean(value));
 
   function reset() {
     choose({ filters: {}, group: "", average: false, query: "", off: [], page: 0 });

@@ -41,7 +41,7 @@
       "div",
       { class: "drawer-body" },
       h("p", {}, row === view.baseline ? h("span", { class: "badge plain" }, "baseline") : null, badges(row)),
-      row.kind === "system" ? h("p", { class: "fine" }, "Translations from elsewhere: neither their data nor their training is known here.") : null,
+      row.kind === "system" ? h("p", { class: "fine" }, row.origin ? `Translations from ${row.origin}: ` : "Translations from elsewhere: ", "neither their data nor their training is known here.") : null,
       row.bleu ? numbers(row) : h("p", { class: "notice" }, "This cell has no finished run."),
       parts.differs(row, view.baseline),
       row.kind === "system" && !row.runs.length ? null : parts.seeds(row),
@@ -57,6 +57,7 @@
       ["BLEU", number(row.bleu.mean), [missing(row.bleu.sd) ? "" : `± ${number(row.bleu.sd)} `, interval(row.bleu.ci)]],
       row.test ? ["Difference", signed(row.test.delta), `${interval(row.test.ci)} p ${probability(row.test.p_holm)}${row.test.significant ? " *" : ""}`] : null,
       row.chrf ? ["chrF", number(row.chrf.mean), missing(row.chrf.sd) ? "" : `± ${number(row.chrf.sd)}`] : null,
+      ...Object.entries(row.metrics ?? {}).map(([name, value]) => [name, number(value.mean, 4), interval(value.ci, 4)]),
       row.aer ? ["AER", number(row.aer.predicted, 3), `input ${number(row.aer.input, 3)}`] : null,
     ].filter(Boolean);
     return h("dl", { class: "numbers" }, ...shown.map(([term, value, note]) => h("div", {}, h("dt", {}, term), h("dd", {}, h("b", {}, value), h("span", { class: "muted" }, " ", note)))));

@@ -70,11 +70,14 @@
 
   function plot(data, gold, across, down, width) {
     const left = 14 + 7 * Math.min(LONGEST, d3.max(down, ({ wide }) => wide));
-    const turned = across.some(({ wide }) => wide > 2);
-    const top = turned ? 16 + 5.6 * Math.min(LONGEST, d3.max(across, ({ wide }) => wide)) : 26;
-    const right = turned ? 12 + 4 * Math.min(LONGEST, across.at(-1).wide) : 8;
+    const longest = Math.min(LONGEST, d3.max(across, ({ wide }) => wide));
+    const dense = (width - left) / across.length < 20; // then only upright labels are apart
+    const turn = longest <= 2 ? 0 : dense ? -90 : -45;
+    const top = turn === 0 ? 26 : turn === -45 ? 16 + 5.6 * longest : 12 + 7 * longest;
+    const right = turn === -45 ? 12 + 4 * Math.min(LONGEST, across.at(-1).wide) : 8;
     // As large as the width lets it, within what the eye takes for a map; a long sentence scrolls.
     const size = Math.max(13, Math.min(30, (width - left - right) / across.length));
+    const fontSize = size < 16 ? 11 : 12;
     const drawn = Plot.plot({
       width: left + right + size * across.length,
       height: top + 6 + size * down.length,
@@ -87,8 +90,8 @@
         Plot.cell(data, { x: "column", y: "row", fill: "var(--heat-empty)", rx: 2 }),
         Plot.cell(data.filter(({ weight }) => weight > LEAST), { x: "column", y: "row", fill: "var(--heat)", fillOpacity: "weight", rx: 2 }),
         Plot.cell(gold, { x: "column", y: "row", fill: "none", stroke: "var(--gold)", strokeWidth: 1.8, rx: 2, inset: -0.5 }),
-        Plot.axisX({ anchor: "top", tickSize: 0, tickPadding: 5, tickRotate: turned ? -45 : 0, textAnchor: turned ? "start" : "middle", tickFormat: (k) => across[k].text, label: null, fontSize: 12 }),
-        Plot.axisY({ tickSize: 0, tickPadding: 6, tickFormat: (k) => down[k].text, label: null, fontSize: 12 }),
+        Plot.axisX({ anchor: "top", tickSize: 0, tickPadding: 5, tickRotate: turn, textAnchor: turn ? "start" : "middle", tickFormat: (k) => across[k].text, label: null, fontSize }),
+        Plot.axisY({ tickSize: 0, tickPadding: 6, tickFormat: (k) => down[k].text, label: null, fontSize }),
         Plot.cell(data, Plot.pointer({ x: "column", y: "row", fill: "none", stroke: "var(--ink)", strokeWidth: 1.5, rx: 2, maxRadius: size })),
       ],
     });

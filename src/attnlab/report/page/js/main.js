@@ -8,7 +8,7 @@
     ["length", attnlab.lengths, ["kind", "difference", "lines", "off"]],
     ["cells", attnlab.table, ["kind", "sort", "descending", "page"]],
     ["trade", attnlab.trade, ["cost"]],
-    ["comparisons", attnlab.comparisons, ["tests", "controlled", "testSort", "testDescending"]],
+    ["comparisons", attnlab.comparisons, ["metric", "tests", "controlled", "testSort", "testDescending"]],
     ["effects", attnlab.effects, ["effect"]],
     ["samples", attnlab.samples, ["sentence", "shown"]],
     ["published", attnlab.published, []],

@@ -7,6 +7,12 @@
     tokens_per_s: ["Tokens a second", short], peak_memory: ["Peak memory", memory], updates: ["Updates", short],
   };
 
+  /* What the axis counts in, so that its numbers are short: a divisor and its name. */
+  function unit(cost, most) {
+    const units = { wall_s: [[3600, "h"], [60, "min"], [1, "s"]], peak_memory: [[2 ** 30, "GiB"], [2 ** 20, "MiB"]] }[cost];
+    return (units ?? [[1e6, "million"], [1e3, "thousand"]]).find(([size]) => most >= 2 * size) ?? [1, ""];
+  }
+
   function trade(view, body) {
     const costs = Object.keys(COSTS).filter((key) => view.scored.some((row) => !missing(row.cost?.[key])));
     const aligned = view.scored.some((row) => !missing(row.aer?.predicted));
@@ -20,28 +26,30 @@
         { "aria-label": "Cost", "data-focus": "cost", on: { change: (event) => choose({ cost: event.target.value }) } },
         ...costs.map((key) => h("option", { value: key, selected: key === cost }, COSTS[key][0])),
       );
-      parts.push(panel(view, "Quality against cost", select, { x: (row) => row.cost?.[cost], label, say }));
+      parts.push(panel(view, "Quality against cost", select, { x: (row) => row.cost?.[cost], cost, label, say }));
     }
     if (aligned) parts.push(panel(view, "Quality against alignment error", null, { x: (row) => row.aer?.predicted, label: "AER (lower is better)", say: (value) => number(value, 2) }));
     body.replaceChildren(h("div", { class: "pair" }, ...parts));
     return true;
   }
 
-  function panel(view, title, control, { x, label, say }) {
-    const points = view.scored.filter((row) => !missing(x(row))).map((row) => ({ row, x: x(row), y: row.bleu.mean, low: row.bleu.ci?.[0], high: row.bleu.ci?.[1] }));
+  function panel(view, title, control, { x, cost, label, say }) {
+    const able = view.scored.filter((row) => !missing(x(row)));
+    const [size, name] = cost ? unit(cost, d3.max(able, x)) : [1, ""];
+    const points = able.map((row) => ({ row, x: x(row) / size, said: say(x(row)), y: row.bleu.mean, low: row.bleu.ci?.[0], high: row.bleu.ci?.[1] }));
     const figure = chart({
       label: `BLEU against ${label}`,
       className: "scatter",
-      draw: (width) => interactive(plot(view, points, { width, label, say }), view, label, say),
+      draw: (width) => interactive(plot(view, points, { width, label: name ? `${label} (${name})` : label }), view, label),
       table: () => ({
         head: ["Cell", label, "BLEU"],
-        rows: points.map((point) => [point.row.name, say(point.x), `${number(point.y)} ${interval(point.row.bleu.ci)}`]),
+        rows: points.map((point) => [point.row.name, point.said, `${number(point.y)} ${interval(point.row.bleu.ci)}`]),
       }),
     });
     return h("div", {}, h("div", { class: "panel-head" }, h("h3", {}, title), control), figure);
   }
 
-  function plot(view, points, { width, label, say }) {
+  function plot(view, points, { width, label }) {
     const look = looks(view);
     const [low, high] = d3.extent(points, (point) => point.x);
     const log = low > 0 && high / low > 30;
@@ -55,7 +63,7 @@
       marginTop: 30,
       marginRight: 16,
       style: FONT,
-      x: { type: log ? "log" : "linear", nice: !log, inset: 8, ticks: Math.max(3, Math.floor(width / 110)), tickFormat: (value) => (log && !/^[125]/.test(String(value)) ? "" : say(value)), tickSize: 0, label, labelAnchor: "center", labelOffset: 38, labelArrow: "none" },
+      x: { type: log ? "log" : "linear", nice: !log, inset: 8, ticks: Math.max(3, Math.floor(width / 90)), tickSize: 0, label, labelAnchor: "center", labelOffset: 38, labelArrow: "none" },
       y: { nice: true, inset: 4, axis: null },
       marks: [
         Plot.gridY({ ticks: 6, stroke: "var(--line)", strokeOpacity: 1 }),
@@ -67,7 +75,7 @@
     });
   }
 
-  function interactive(drawn, view, label, say) {
+  function interactive(drawn, view, label) {
     const svg = drawn.tagName === "svg" ? drawn : drawn.querySelector("svg");
     const look = looks(view);
     drawn.addEventListener("input", () => {
@@ -81,7 +89,7 @@
         box.top + drawn.scale("y").apply(point.y) * unit,
         h("p", { class: "tip-title" }, swatch(look(point.row)), point.row.name),
         h("p", {}, `BLEU ${number(point.y)} ${interval(point.row.bleu.ci)}`),
-        h("p", {}, `${label}: ${say(point.x)}`),
+        h("p", {}, `${label}: ${point.said}`),
       );
     });
     svg.addEventListener("pointerleave", hideTip);

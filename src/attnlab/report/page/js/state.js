@@ -4,7 +4,7 @@
   const START = {
     comparison: "", filters: {}, group: "", average: false, kind: "source_words", difference: false, lines: 12,
     query: "", sort: "bleu", descending: true, page: 0, off: [], row: "", sentence: 0, shown: 4, cost: "",
-    tests: "", controlled: false, testSort: "p_holm", testDescending: false, effect: "",
+    metric: "", tests: "", controlled: false, testSort: "p_holm", testDescending: false, effect: "",
   };
   const listeners = [];
   const state = { ...structuredClone(START), ...read() };

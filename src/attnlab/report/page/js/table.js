@@ -93,6 +93,7 @@
     }
     const marks = [];
     if (view.rows.some((row) => row.test?.significant)) marks.push("* significantly different from the baseline after Holm's correction.");
+    if (view.rows.some((row) => row.test?.one_seed)) marks.push("¹ one seed on a side: the test speaks of these runs only and carries no mark.");
     if (view.rows.some((row) => row.confounded)) marks.push("† confounded: more than one factor differs from the baseline; hover, focus or open the row for the list.");
     if (view.rows.some((row) => row.kind === "system")) marks.push("Not controlled: translations from elsewhere, of unknown data and training.");
     if (marks.length) said.push(h("p", { class: "fine" }, marks.join(" ")));
