@@ -172,9 +172,10 @@ def test_threshold_links_are_those_of_the_written_matrices(folder, files, rows, 
 def test_two_directions_are_joined_word_by_word(folder, opposite, loaded, files, rows, align, tmp_path, how):
     path = tmp_path / "weights.safetensors"
     chosen = [] if how is None else ["--symmetrise", how]
-    _, record, lines, _, _ = align(
+    _, record, lines, printed, _ = align(
         folder, files["source"], files["target"], "--reverse", opposite, *chosen, "--matrices", path
     )
+    assert f"both directions joined by {how or 'grow-diag-final-and'}\n" in printed
     forward = loaded.align(rows["source"], rows["target"])
     backward = loaded.align(rows["target"], rows["source"])
     joined = [

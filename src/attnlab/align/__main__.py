@@ -18,6 +18,7 @@ from attnlab.bars import bar
 from attnlab.ending import told
 from attnlab.errors import UserError
 
+HOW = {"forced": "forced decoding", "search": "while searching"}
 JOINED = "grow-diag-final-and"
 """How the links of two directions are joined, unless it is said otherwise."""
 
@@ -207,7 +208,10 @@ def _show(content: dict[str, Any], links: dict[str, int]) -> None:
             for n, (cell, w) in enumerate(zip(row, widths, strict=True))
         ]
         print("  ".join([first, *rest]))
-    print(f"* written; {content['by']} decoding, {content['links']['kind']} links")
+    threshold, reverse = content["links"]["threshold"], content["reverse"]
+    made = "links by arg-max" if threshold is None else f"links from {threshold:g} on"
+    joined = f", both directions joined by {reverse['symmetrise']}" if reverse else ""
+    print(f"* written; {HOW[content['by']]}, {made}{joined}")
     if agreed and content["by"] == "search":
         total, same = content["source"]["lines"], agreed[content["credit"]]["n"]
         print(f"scored: {same} of {total} sentences, those whose hypothesis has the words of the target")
