@@ -123,7 +123,7 @@ def test_intervals_of_the_evidence_come_before_those_of_the_records(make):
     evidence = Evidence(None, 1000, 10000, 0.9, 1, {BLEU: measure})
     lines = [line for line in bleu_by_length.data(comparison, evidence) if line["key"] == strong.key]
     assert [(line["ci_low"], line["ci_high"]) for line in lines][:2] == [(29.5, 36.5)] * 2
-    assert "bands: 90 % bootstrap interval" in caption(comparison, evidence)
+    assert "bands: 90 % bootstrap interval over sentences and seeds" in caption(comparison, evidence)
 
 
 def test_a_mixture_of_bands_is_told(make):

@@ -48,6 +48,7 @@ def test_a_system_from_outside_is_grey_and_no_baseline(make):
     outside, inside = styles.looks(rows)
     assert outside.color == styles.OUTSIDE and not outside.heavy
     assert inside.color not in (styles.OUTSIDE, styles.BASELINE)
+    assert [text.endswith(" (not controlled)") for text in styles.entries(rows, ["scorer"])] == [True, False]
 
 
 def test_the_look_of_a_row_is_ready_for_json(grid):

@@ -28,13 +28,18 @@ def data(comparison: Comparison, evidence: Evidence | None = None) -> list[Line]
         aers = {name: [numbers.pick_test(run, *path) for run in row.runs] for name, path in _AER.items()}
         if all(value is None for values in aers.values() for value in values):
             continue
-        line = numbers.cell(row) | {"seed": MEAN} | numbers.bleu(row, evidence).columns("bleu")
+        line = (
+            numbers.cell(row)
+            | {"seed": MEAN, "seeds": len(row.runs)}
+            | numbers.bleu(row, evidence).columns("bleu")
+        )
         for name, values in aers.items():
             line[name], line[f"{name}_sd"] = numbers.over_seeds(values)
         found = [line]
         for index, run in enumerate(row.runs if len(row.runs) > 1 else []):
             own: Line = {
                 "seed": run.seed,
+                "seeds": 1,
                 "bleu": BLEU(run),
                 "bleu_sd": None,
                 "ci_low": None,

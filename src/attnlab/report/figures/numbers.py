@@ -90,7 +90,9 @@ def ends(line: Line, name: str) -> tuple[float, float, str] | None:
 def spans(lines: Sequence[Line], name: str, level: float = 0.95) -> str:
     """What the bars of these lines are, in words; empty where no line has one."""
     kinds = {found[2] for line in lines if (found := ends(line, name))}
-    texts = {INTERVAL: f"{100 * level:g} % bootstrap interval", DEVIATION: "sample deviation over seeds"}
+    seeds = any((line.get("seeds") or 1) > 1 and line.get("ci_low") is not None for line in lines)
+    interval = f"{100 * level:g} % bootstrap interval" + (" over sentences and seeds" if seeds else "")
+    texts = {INTERVAL: interval, DEVIATION: "sample deviation over seeds"}
     return " or ".join(text for kind, text in texts.items() if kind in kinds)
 
 

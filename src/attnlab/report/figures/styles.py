@@ -140,10 +140,14 @@ def cast(rows: Sequence[Row], axes: Sequence[str], baseline: str | None = None) 
 def entries(rows: Sequence[Row], axes: Sequence[str]) -> list[str]:
     """The lines of the legend, all different, in the order of the table; long ones are cut.
 
-    Lines that the cut would make alike name their row of the table.
+    Lines that the cut would make alike name their row of the table. Systems from outside are marked: nothing
+    is known of their training.
     """
-    several = len({len(row.runs) for row in rows}) > 1
-    tails = [f" (seeds: {len(row.runs)})" if several else "" for row in rows]
+    several = len({len(row.runs) for row in rows if row.kind != SYSTEM}) > 1
+    seeds = [f" (seeds: {len(row.runs)})" if several else "" for row in rows]
+    tails = [
+        " (not controlled)" if row.kind == SYSTEM else tail for row, tail in zip(rows, seeds, strict=True)
+    ]
     shortest = [_cut(row.name(axes), max(tails, key=len)) for row in rows]
     times = Counter(shortest)
     return [
