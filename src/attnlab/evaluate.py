@@ -33,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
     made = argparse.ArgumentParser(
         prog="attnlab evaluate",
-        description="Decode and score test sets again from the best checkpoint of a finished run. Writes "
+        description="Decode and score test sets again from the best checkpoint of a finished run.\nWrites "
         "RUN/evaluations/NAME.json and NAME/<set>/; result.json stays as it is.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -4,16 +4,16 @@ An override acts on the weights a_1 .. a_S after the softmax and the window, ove
 (`inside`); the decoder gets the context of the new weights, in search and in forced decoding alike. With n
 such places and the row's sum A = sum_j a_j (1, or less in a window that takes weight away):
 
-    uniform     a_j = A / n                                      Jain and Wallace 2019; Moradi et al. 2019
+    uniform     a_j = A / n                                      Moradi et al. 2019
     permute     the weights among the n places, drawn at random  Jain and Wallace 2019; Moradi et al. 2019
-    only_max    A on the largest, 0 elsewhere                    ours: the other side of zero_max
+    only_max    A on the largest, 0 elsewhere                    Moradi et al. 2019
     zero_max    0 on the largest, the rest grown to the sum A    Serrano and Smith 2019; Moradi et al. 2019
     none        as they are                                      to show that nothing else has changed
 
 (Jain and Wallace, Attention is not Explanation; Serrano and Smith, Is Attention Interpretable?; Moradi,
 Kambhatla and Sarkar, Interrogating the Explanatory Power of Attention in Neural Machine Translation.) Nothing
-is trained again. Places outside keep a weight of exactly 0, and every row its sum, except that `zero_max`
-leaves a row of zeros where the largest weight was the only one.
+is trained again, and every step of a sentence is tampered with. Places outside keep a weight of exactly 0
+and every row its sum, except that `zero_max` leaves a row of zeros where the largest weight was the only one.
 """
 
 from collections.abc import Callable
