@@ -22,6 +22,7 @@ import json
 import re
 import socket
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -110,6 +111,7 @@ class Scrubber:
             names |= set(_learn(value))
         self.names: frozenset[str] = frozenset(name for name in names if _tells(name))
         self._pattern = _names(self.names)
+        self._known: dict[str, str] = {}  # records repeat themselves
 
     def __call__(self, value: Any) -> Any:
         """The value again, of the same shape, with every string and key cleaned; numbers as they are."""
@@ -138,6 +140,11 @@ class Scrubber:
         return self(value)
 
     def _text(self, text: str) -> str:
+        if text not in self._known:
+            self._known[text] = self._clean(text)
+        return self._known[text]
+
+    def _clean(self, text: str) -> str:
         if _WHOLE.fullmatch(text):  # a value of its own may hold blanks
             return PATH
         text = _QUOTED.sub(rf"\g<mark>{PATH}\g<mark>", text)
@@ -213,7 +220,12 @@ def _learn(value: Any, key: str = "") -> Iterator[str]:
         yield from _from_text(text)
 
 
-def _from_text(text: str) -> Iterator[str]:
+@lru_cache(maxsize=4096)
+def _from_text(text: str) -> frozenset[str]:
+    return frozenset(_given_away(text))
+
+
+def _given_away(text: str) -> Iterator[str]:
     for form in dict.fromkeys((text, unquote(text))):
         for match in (*_HOMES.finditer(form), *_ACCOUNTS.finditer(form)):
             for kind, name in match.groupdict().items():
