@@ -228,8 +228,8 @@ def test_an_exact_name_wins_over_a_part(measured):
 
 
 def test_a_baseline_that_is_none_or_several_is_one_line_that_lists_them(comparison):
-    with pytest.raises(UserError, match="--baseline bilstm: 3 rows are called so: .*dot.*; write more") as told:
+    with pytest.raises(UserError, match=r"--baseline bilstm: 3 rows are called so: .*dot.*; write more") as told:
         evidence(comparison, baseline="bilstm", samples=0)
     assert "\n" not in str(told.value)
-    with pytest.raises(UserError, match="--baseline nobody: no row of flickr, de-en.*there are: .*general"):
+    with pytest.raises(UserError, match=r"--baseline nobody: no row of flickr, de-en.*there are: .*general"):
         evidence(comparison, baseline="nobody", samples=0)

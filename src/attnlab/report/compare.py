@@ -70,7 +70,7 @@ def compare(
     notes: list[str] = []
     groups = _groups(done, test_sets, notes)
     origins = Origins(folders)
-    studies = expected.studies([*(folder for folder, _ in records), *unfinished], folders, done, notes)
+    studies = expected.studies([*(folder for folder, _ in records), *unfinished], folders, records, notes)
     comparisons = [Comparison(*key, _rows(runs, origins, notes)) for key, runs in groups.items()]
     for comparison in comparisons:
         apart = any(row.origin for row in comparison.rows)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import attnlab
 from attnlab.errors import UserError
 from attnlab.report.rows import MISSING, Comparison, Row, seed_label
-from attnlab.results import Record
+from attnlab.results import DONE, Record
 from attnlab.sweep import state, status
 from attnlab.sweep.identity import AXES
 
@@ -39,14 +39,14 @@ class Folder(NamedTuple):
 
 
 def studies(
-    runs: Iterable[Path], tops: Sequence[Path], done: Sequence[tuple[Path, Record]], notes: list[str]
+    runs: Iterable[Path], tops: Sequence[Path], records: Sequence[tuple[Path, Record]], notes: list[str]
 ) -> list[Folder]:
     """The studies at or below the folders that were asked for.
 
     Args:
         runs: every run folder that was found, finished or not.
         tops: the folders asked for; a study above one of them is none of the reader's concern.
-        done: the finished runs.
+        records: of the finished and failed runs.
         notes: what cannot be told is told here.
     """
     within = [top.resolve() for top in tops]
@@ -58,9 +58,10 @@ def studies(
         file, sweeps = _file(home), path / status.SWEEPS
         if file is None and not sweeps.is_dir():
             continue
-        own = [record for folder, record in done if folder.parent.parent == path]
+        own = [record for folder, record in records if folder.parent.parent == path]
         question, cells = (None, []) if file is None else _asked(file, home.name, own, notes)
-        there = {(str(record["cell_id"]), seed_label(record)) for record in own}
+        done = [record for record in own if record["status"] == DONE]
+        there = {(str(record["cell_id"]), seed_label(record)) for record in done}
         known = {cell.cell_id for cell in cells} | ({one for one, _ in there} if file else set())
         cells += [cell for cell in _planned(sweeps, there) if cell.cell_id not in known]
         found.append(Folder(path, question, cells))
@@ -112,7 +113,9 @@ def _file(home: Path) -> Path | None:
     return next((place / FILE for place in places if home.name and (place / FILE).is_file()), None)
 
 
-def _asked(file: Path, name: str, done: Sequence[Record], notes: list[str]) -> tuple[str | None, list[Cell]]:
+def _asked(
+    file: Path, name: str, records: Sequence[Record], notes: list[str]
+) -> tuple[str | None, list[Cell]]:
     """The question of a study's file, and its cells that have seeds without a finished run.
 
     A cell is there if a record has its name, or was made with the overrides of one of its points: since names
@@ -125,26 +128,34 @@ def _asked(file: Path, name: str, done: Sequence[Record], notes: list[str]) -> t
     except UserError as error:
         notes.append(f"which cells are missing is not known: {error}")
         return None, []
-    overrides = [(frozenset(map(str, record["overrides"])), str(record["seed"])) for record in done]
+    made = [(frozenset(map(str, record["overrides"])), record) for record in records]
+    made.sort(key=lambda pair: len(pair[0]))  # the nearest first
 
-    def has(point: Sequence[str], seed: int) -> bool:
-        return any(seed_ == str(seed) and own.issuperset(point) for own, seed_ in overrides)
+    def matching(point: Sequence[str]) -> list[Record]:
+        return [record for overrides, record in made if overrides.issuperset(point)]
 
-    if asked.seeds and all(has(point, seed) for point in asked.points for seed in asked.seeds):
+    def lacking(own: Sequence[Record], seeds: Iterable[int]) -> list[str]:
+        done = {str(record["seed"]) for record in own if record["status"] == DONE}
+        return [str(seed) for seed in seeds if str(seed) not in done]
+
+    if asked.seeds and not any(lacking(matching(point), asked.seeds) for point in asked.points):
         return asked.question, []
     try:
         points = list(_composed(asked, name))
     except UserError as error:
         notes.append(f"{file}: which of its cells are missing is not known: {error}")
         return asked.question, []
-    there = {(str(record["cell_id"]), str(record["seed"])) for record in done}
-    for point, cell, seeds in points:  # the points of one cell are one
-        there |= {(cell.cell_id, str(seed)) for seed in seeds if has(point, seed)}
+    known: dict[str, list[Record]] = {}
+    for record in records:
+        known.setdefault(str(record["cell_id"]), []).append(record)
+    for point, cell, _ in points:  # the points of one cell are one
+        known.setdefault(cell.cell_id, []).extend(matching(point))
     missing: dict[str, Cell] = {}
     for _, cell, seeds in points:
-        lacking = [str(seed) for seed in seeds if (cell.cell_id, str(seed)) not in there]
-        if lacking:
-            missing.setdefault(cell.cell_id, cell._replace(seeds=lacking))
+        own = known[cell.cell_id]
+        if seeds := lacking(own, seeds):
+            called = str(own[0]["cell_id"]) if own else cell.cell_id
+            missing.setdefault(called, cell._replace(cell_id=called, seeds=seeds))
     return asked.question, list(missing.values())
 
 
