@@ -393,6 +393,15 @@ def test_the_wandb_run_is_one_with_each_point_once(cell, tmp_path, monkeypatch):
     ]
     assert points[0] == points[1] and len(points[0]) >= 7
     assert sum(name.endswith(".png") for name in done.media) == 1
+    # The translations of validations, those of earlier attempts too, and of the test set.
+    validated = [row["step"] for row in rows if "val/loss" in row]
+    shown = [[line[0] for line in table] for table in done.tables("samples/validation")]
+    assert shown == [[step] * len(shown[0]) for step in validated] and len(shown[0]) >= 4
+    (everything,) = done.tables("samples/validation/all")
+    assert everything == [line for table in done.tables("samples/validation") for line in table]
+    (translated,) = done.tables("translations/test")
+    hypotheses = (folder / "test" / "test" / "hyp.txt").read_text().splitlines()
+    assert [line[3] for line in translated] == hypotheses and len(hypotheses) == 4
 
 
 # --- what it is set back to -------------------------------------------------------------------------------

@@ -237,6 +237,34 @@ def test_a_sample_of_the_set_is_decoded_in_order_and_each_sentence_once():
     assert sorted(echo.calls) == [1, 3, 6, 8]  # nothing outside the sample was searched
 
 
+def test_translations_to_be_shown_are_chosen_by_their_sources_out_of_those_decoded():
+    lengths = [3, 9, 1, 4, 60, 6, 2, 7, 5, 8]  # of the sources, in words; the decoded ones are 0, 2, 5, 7
+    sources = [" ".join(["w"] * n) for n in lengths]
+    references = [f"r{i}" for i in range(10)]
+    echo = Echo()
+    validation = Validation(echo, Words(), references, lambda h, r: 0.0, sentences=4, sources=sources)
+    for longer in (0, 1):  # two validations, in which the model says something else
+        validation.start()
+        n = torch.tensor(lengths) + longer
+        source = torch.full((10, int(n.max())), 4)
+        validation.add(None, Batch(torch.arange(10), source, n, source, n))
+        validation.finish()
+        shown = validation.shown(2)
+        assert [(s.sentence, s.source, s.reference) for s in shown] == [
+            *((0, sources[0], "r0"), (7, sources[7], "r7")),
+        ]
+        assert [len(s.hypothesis.split()) for s in shown] == [3 + longer, 7 + longer]
+    assert len(validation.shown(99)) == 4 and len(echo.calls) == 8  # nothing is decoded for it
+
+
+def test_where_sentences_may_not_be_shown_there_are_none():
+    validation = Validation(Echo(), Words(), ["r"], lambda h, r: 0.0)
+    n = torch.ones(1, dtype=torch.long)
+    validation.add(None, Batch(torch.arange(1), torch.full((1, 1), 4), n, torch.full((1, 1), 4), n))
+    validation.finish()
+    assert validation.shown(5) == []
+
+
 def test_validation_bleu_is_the_final_scorers_bleu_on_its_scale():
     hypotheses = ["We are in 2023.", "Wait until I count to 10, then move."]
 
@@ -263,9 +291,9 @@ def run(folder, module, epochs=1, callbacks=(), **options):
     return fitted, rows(folder / "metrics.jsonl")
 
 
-def greedy_validation(bleu=sentence_bleu):
+def greedy_validation(bleu=sentence_bleu, **options):
     references = [Words().decode(t) for t in TARGETS]
-    return Validation(Search(beam_size=1), Words(), references, bleu)
+    return Validation(Search(beam_size=1), Words(), references, bleu, **options)
 
 
 def checkpoints(folder, monitor="val/bleu", patience=None, **options):
@@ -291,6 +319,25 @@ def test_the_logged_loss_of_several_updates_is_the_mean_over_their_tokens(tmp_pa
     _, log = run(tmp_path, module, log_every_n_steps=2)
     (row,) = [row for row in log if "train/loss" in row]
     assert row["train/loss"] == pytest.approx(sum(losses) / sum(len(t) + 1 for t in TARGETS), rel=1e-5)
+
+
+def test_a_logger_that_asks_is_shown_translations_just_before_the_row_of_their_validation(tmp_path):
+    class Asking(MetricsFile):
+        samples, told = 2, []
+
+        def log_samples(self, samples, step):
+            self.told.append((step, len(samples)))
+
+        def log_metrics(self, metrics, step=None):
+            self.told += [step] if "val/loss" in metrics else []
+
+    validation = greedy_validation(sources=["a", "b c", "d e f", "g"])
+    log = Asking(tmp_path / "m.jsonl")
+    fitted = trainer(tmp_path, [log], (), max_epochs=2, num_sanity_val_steps=1)
+    train = [batch(TARGETS[:2]), batch(TARGETS[2:])]
+    module = TranslationModule(model(), recipe(), validation)
+    fitted.fit(module, loader(train), loader([batch(TARGETS)]))
+    assert log.told == [(2, 2), 2, (4, 2), 4]
 
 
 @pytest.mark.parametrize("clip", [None, 0.01])

@@ -43,6 +43,7 @@ class Offline:
             if any(r.HasField("exit") for r in everything):
                 break
             time.sleep(0.05)
+        self.records = everything
         (self.run,) = [r.run for r in everything if r.HasField("run")]
         self.config = items(self.run.config.update)
         for record in everything:
@@ -57,4 +58,20 @@ class Offline:
             if record.HasField("summary"):
                 self.summary |= items(record.summary.update)
         (self.exit,) = [r.exit.exit_code for r in everything if r.HasField("exit")]
+        self.files = path.parent / "files"
         self.media = sorted(p.name for p in path.parent.glob("files/media/**/*") if p.is_file())
+
+    def tables(self, key):
+        """The rows of each table logged under a key, in order."""
+        paths = [row[f"{key}/path"] for row in self.history if f"{key}/path" in row]
+        return [json.loads((self.files / path).read_text())["data"] for path in paths]
+
+    def staged(self, key):
+        """Where the files wait that artifacts of tables named by the key consist of."""
+        return [
+            entry.local_path
+            for record in self.records
+            if record.HasField("artifact")
+            for entry in record.artifact.manifest.contents
+            if key in entry.path
+        ]

@@ -1,5 +1,5 @@
-import csv as csv_module
-import json
+"""The W&B logger: what an offline run holds, and what goes on online after a stop."""
+
 import shutil
 from dataclasses import replace
 
@@ -7,48 +7,16 @@ import numpy as np
 import pytest
 
 from attnlab.errors import UserError
-from attnlab.loggers import Example, Facts, MetricsFile, WandbLogger, csv, flat, scalars, tensorboard
+from attnlab.loggers import Example, MetricsFile, WandbLogger, flat, scalars
 
-from .wandb_files import Offline
-
-FACTS = Facts(
-    cell={"encoder": "bilstm", "scorer": "dot", "decoder": "post_combine", "window": "global"},
-    cell_id="dot-post_combine-global-bilstm-0a1b2c3d",
-    seed=3,
-    study="grid",
-    config={"optim": {"lr": 0.001}, "encoder": {"hidden_size": 8}, "data": {"test": ["test"]}, "seed": 3},
-)
-
-RESULT = {
-    "search": {"beam_size": 5},
-    "bleu": {"score": 31.5, "signature": "nrefs:1"},
-    "chrf": None,
-    "ter": {"score": 50.0, "signature": "nrefs:1"},
-    "perplexity": 7.25,
-    "n": 30,
-    "by_source_length": [
-        {"lo": 0, "hi": 10, "n": 20, "bleu": 40.0, "ci": [35.0, 45.0], "mark": None},
-        {"lo": 11, "hi": 20, "n": 0, "bleu": None, "ci": None, "mark": "empty"},
-        {"lo": 21, "hi": None, "n": 10, "bleu": 20.0, "ci": None, "mark": "few"},
-    ],
-    "by_reference_length": [{"lo": 0, "hi": None, "n": 30, "bleu": 31.5, "ci": None, "mark": None}],
-    "alignment": {"predicted": {"aer": 0.25}, "input": {"aer": 0.5}},
-}
+from ..wandb_files import Offline
+from .runs import FACTS, RESULT, Server
 
 EXAMPLES = [
     Example(["a", "b"], ["x", "</s>"], np.array([[0.9, 0.1], [0.2, 0.8]], dtype=np.float32)),
     Example(["a"] * 70, ["x", "</s>"], np.full((2, 70), 1 / 70, dtype=np.float32)),
     Example(["a", "b"], ["x"] * 80, np.full((80, 2), 0.5, dtype=np.float32)),
 ]
-
-
-@pytest.fixture
-def offline(monkeypatch, tmp_path):
-    for name in ("WANDB_API_KEY", "WANDB_MODE", "WANDB_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("NETRC", str(tmp_path / "no-netrc"))
-    monkeypatch.setenv("WANDB_CONFIG_DIR", str(tmp_path / "wandb-config"))
-    monkeypatch.setenv("WANDB_CACHE_DIR", str(tmp_path / "wandb-cache"))
 
 
 @pytest.fixture
@@ -140,27 +108,6 @@ def test_an_attempt_that_goes_on_replaces_the_offline_run_of_the_last_one_under_
     assert log.run.run_id == (tmp_path / "wandb" / "id").read_text().strip()
 
 
-class Server:
-    """Stands in for W&B online: keeps the rows of a run over attempts."""
-
-    def __init__(self):
-        self.rows, self.asked, self.summary = [], [], {}
-
-    def init(self, **options):
-        self.asked.append((options["id"], options["resume"]))
-        self.starting_step = len(self.rows)
-        return self
-
-    def log(self, row):
-        self.rows.append(row)
-
-    def define_metric(self, *args, **options):
-        pass
-
-    def finish(self, exit_code):
-        pass
-
-
 def test_online_the_rows_that_the_server_has_are_not_sent_again(offline, tmp_path, monkeypatch):
     server = Server()
     monkeypatch.setattr("wandb.init", server.init)
@@ -205,41 +152,6 @@ def test_only_rank_zero_starts_a_run(offline, tmp_path, monkeypatch):
     logger.log_evaluation("test", RESULT)
     logger.close(0)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_metrics_jsonl_has_a_line_a_row_and_null_for_what_json_cannot_say(tmp_path):
-    log = MetricsFile(tmp_path / "metrics.jsonl")
-    log.log_metrics({"train/loss": 1.5}, step=1)
-    log.log_metrics({"val/loss": float("nan")}, step=2)
-    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
-    assert lines == [{"step": 1, "train/loss": 1.5}, {"step": 2, "val/loss": None}]
-
-
-def test_metrics_jsonl_goes_on_where_it_is_not_fresh(tmp_path):
-    for step in (1, 2):
-        MetricsFile(tmp_path / "m.jsonl", fresh=False).log_metrics({"train/loss": 1.5}, step=step)
-    assert [json.loads(line)["step"] for line in (tmp_path / "m.jsonl").read_text().splitlines()] == [1, 2]
-
-
-def test_the_csv_table_has_a_column_a_metric_and_starts_afresh(tmp_path):
-    for attempt in (1.0, 2.0):
-        log = csv(tmp_path, FACTS)
-        log.log_metrics({"train/loss": attempt}, step=1)
-        log.log_metrics({"val/bleu": 3.0}, step=2)
-    with (tmp_path / "csv" / "metrics.csv").open() as file:
-        rows = list(csv_module.DictReader(file))
-    assert [(r["step"], r["train/loss"], r["val/bleu"]) for r in rows] == [("1", "2.0", ""), ("2", "", "3.0")]
-
-
-def test_tensorboard_events_can_be_read_back(tmp_path):
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    log = tensorboard(tmp_path, FACTS)
-    log.log_metrics({"val/bleu": 3.0}, step=7)
-    log.finalize("success")
-    events = EventAccumulator(str(tmp_path / "tensorboard"))
-    events.Reload()
-    assert [(e.step, e.value) for e in events.Scalars("val/bleu")] == [(7, 3.0)]
 
 
 def test_settings_are_flattened_without_dots_and_lists_stay():
