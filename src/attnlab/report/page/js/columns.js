@@ -1,7 +1,7 @@
 /* The columns of the table of all cells: what each shows, sorts by and says about itself. */
 "use strict";
 (() => {
-  const { h, count, number, signed, interval, probability, short, duration, memory, missing, explains, words } = attnlab;
+  const { h, count, number, signed, interval, probability, short, duration, memory, missing, explains, words, fileLink } = attnlab;
 
   /* {id, label, title, value(row) to sort by, cell(row) to show, digits} */
   function columns(view, kind) {
@@ -45,13 +45,14 @@
   const plain = (key, digits) => (row) => number(row[key], digits);
 
   function seeds() {
-    const title = "Finished seeds; failed, interrupted and missing ones named";
+    const title = "Finished seeds, each a link to its record; failed, interrupted and missing ones named";
     return { id: "seeds", label: "Seeds", title, value: (row) => row.runs.length, cell: seedCell };
   }
 
   function seedCell(row) {
     const lost = [["failed", row.failed], ["interrupted", row.interrupted], ["missing", row.missing]].filter(([, some]) => some?.length);
-    return [String(row.runs.length), ...lost.map(([word, some]) => h("span", { class: "lost" }, ` ${word}: ${some.join(", ")}`))];
+    const finished = row.runs.map((run, k) => [k ? ", " : "", fileLink(run.record, run.seed) ?? run.seed]);
+    return [finished.length ? finished : "–", ...lost.map(([word, some]) => h("span", { class: "lost" }, `${row.runs.length ? "; " : " "}${word}: ${some.join(", ")}`))];
   }
 
   function spread(value, digits = 2) {

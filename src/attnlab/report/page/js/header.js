@@ -13,6 +13,7 @@
     at("summary").replaceChildren(...summary(one));
     at("facts").replaceChildren(...facts(one, baseline).map(([term, ...value]) => h("div", { class: ["BLEU", "chrF", "Intervals", "Tests"].includes(term) ? "long" : null }, h("dt", {}, term), h("dd", {}, ...value))));
     at("notes").replaceChildren(...notes(one));
+    at("files").replaceChildren(...files(one));
     at("made-with").textContent = `Made by attnlab ${data.version}${data.anonymous ? ", without names and paths" : ""}.`;
   }
 
@@ -67,6 +68,16 @@
       one.chrf_signature ? ["chrF", h("code", {}, one.chrf_signature)] : null,
       ["Data", one.origin ?? "", one.fingerprint ? [" ", h("code", { title: "Fingerprint of the test set's text" }, one.fingerprint)] : null],
     ].filter(Boolean);
+  }
+
+  /* The same numbers as files, which lie beside the page. */
+  function files(one) {
+    const stem = (name) => (one.files ?? "table").replace(/^table/, name);
+    const found = [
+      ...["table.csv", "table.md", "table.tex"].map((name) => stem("table") + name.slice(5)),
+      ...["tests", "lengths", "effects"].map((name) => `${stem(name)}.csv`), "checklist.md",
+    ];
+    return ["Beside this page: ", ...listed(found.map((name) => h("a", { href: encodeURIComponent(name) }, name))), "."];
   }
 
   function notes(one) {

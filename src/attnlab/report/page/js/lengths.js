@@ -56,7 +56,7 @@
         });
         const slope = mean(rows.map((row) => row.lengths[kind].slope?.value ?? null));
         return {
-          key: group.name, name: `${group.name} (mean of ${rows.length})`, look: groupLook(group.index),
+          key: group.name, name: `${group.name} (mean of ${rows.length})`, look: groupLook(group),
           bleu: mean(rows.map((row) => row.bleu.mean)), slope: slope === null ? null : { value: slope }, points, range: true,
         };
       })

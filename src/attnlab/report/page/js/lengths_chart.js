@@ -1,17 +1,16 @@
 /* The drawing of quality over length: lines, bands, marks; values of all lines under the pointer or the arrow keys. */
 "use strict";
 (() => {
-  const { h, FONT, chart, keyed, narrow, number, signed, interval, swatch, showTip, hideTip } = attnlab;
-  const CROWD = 8; // lines; the bands of more hide each other
+  const { h, FONT, chart, keyed, narrow, number, signed, interval, swatch, words, showTip, hideTip } = attnlab;
+  const CROWD = 10; // lines; the bands of more hide each other
   const SHOWN = 14; // lines in the panel; more would leave the window
 
   function lengthChart({ lines, unit, difference, baseline }) {
     const buckets = (lines[0]?.points ?? []).filter((point) => point.n > 0);
-    const marks = new Set(lines.flatMap((line) => line.points.map((point) => point.mark)).filter((mark) => mark && mark !== "empty"));
     const y = difference ? `BLEU minus ${baseline?.name ?? "baseline"}` : "BLEU";
     return chart({
       label: `${y} over length in ${unit}`,
-      caption: caption(lines, marks),
+      caption: caption(lines, buckets),
       className: "length-chart",
       draw: (width) => interactive(plot(lines, buckets, { width, unit, difference }), lines, buckets, { unit, difference }),
       table: () => ({
@@ -24,11 +23,14 @@
   const at = (line, bucket) => line.points.find((point) => point.label === bucket.label);
   const cell = (point, difference) => (point ? `${(difference ? signed : number)(point.y)} ${interval([point.low, point.high].includes(null) ? null : [point.low, point.high])}` : "–");
 
-  function caption(lines, marks) {
+  function caption(lines, buckets) {
+    const marked = (mark) => buckets.filter((bucket) => lines.some((line) => at(line, bucket)?.mark === mark)).map((bucket) => bucket.label);
+    const [few, short] = [marked("few"), marked("too_short")];
     const said = [];
     if (lines.length > CROWD) said.push("Bands are faint among so many lines: point at a line of the list to bring its own forward.");
     if (lines.some((line) => line.range)) said.push("Bands: the range of the group's cells, not an interval.");
-    if (marks.size) said.push(`Hollow marks: ${[...marks].map((mark) => ({ few: "few sentences", short: "too short for 4-grams" })[mark] ?? mark).join(", ")}; read them with care.`);
+    if (few.length) said.push(`Hollow marks: few sentences (${few.join(", ")}); read them with care.`);
+    if (short.length) said.push(`No score: too short for the longest n-gram (${short.join(", ")}).`);
     return said.join(" ") || null;
   }
 
@@ -40,11 +42,11 @@
       const render = keyed(line.key);
       const thick = line.baseline || line.look.heavy ? 2.8 : 1.9;
       return [
-        Plot.areaY(points, { x: "x", y1: "low", y2: "high", fill: line.look.color, fillOpacity: crowd ? 0.03 : 0.13, render: keyed(line.key, "band") }),
+        Plot.areaY(points, { x: "x", y1: "low", y2: "high", fill: line.look.color, fillOpacity: crowd ? 0.03 : 0.12, render: keyed(line.key, "band") }),
         Plot.lineY(points, { x: "x", y: "y", stroke: line.look.color, strokeWidth: thick, strokeDasharray: line.look.dash, strokeLinejoin: "round", render }),
         Plot.dot(known, {
           x: "x", y: "y", symbol: line.look.symbol, r: 3.6, stroke: line.look.color, strokeWidth: 1.6,
-          fill: (point) => (point.mark ? "var(--surface)" : line.look.color), render,
+          fill: (point) => (point.mark === "few" ? "var(--surface)" : line.look.color), render,
         }),
       ];
     });
@@ -122,7 +124,7 @@
     );
     const left = values.length - rows.length;
     return [
-      h("p", { class: "tip-title" }, `${bucket.label} ${unit}`, h("span", { class: "muted" }, ` n = ${bucket.n.toLocaleString("en")}${bucket.mark ? `, ${bucket.mark}` : ""}`)),
+      h("p", { class: "tip-title" }, `${bucket.label} ${unit}`, h("span", { class: "muted" }, ` n = ${bucket.n.toLocaleString("en")}${bucket.mark ? `, ${words(bucket.mark)}` : ""}`)),
       h("table", {}, h("tbody", {}, ...rows)),
       left > 0 ? h("p", { class: "muted" }, `and ${left} more`) : null,
     ].filter(Boolean);

@@ -2,7 +2,7 @@
    looks the same there and here: colour tells the axis with most options, dash the others, the symbol the cell. */
 "use strict";
 (() => {
-  const { data, state, option, svg } = attnlab;
+  const { data, state, option, svg, OUTSIDE } = attnlab;
   const COLOURS = 6;
   const DASHES = [null, "10 4", "2 3", "10 3 2 3"];
 
@@ -38,8 +38,14 @@
     dash: DASHES[dash % DASHES.length],
     symbol: SYMBOLS[symbol % SYMBOLS.length],
   });
-  const groupLook = (index) => style(index, Math.floor(index / COLOURS), index);
   const outside = (number) => ({ color: "var(--muted)", dash: "2 2", symbol: SYMBOLS.at(-1 - (number % SYMBOLS.length)) });
+  const black = (number) => ({ color: "var(--ink)", dash: "8 4", symbol: SYMBOLS[BLACK[number % BLACK.length]], heavy: true });
+  /* Of a group, by its name and its place: what has no such option is black, what is not known is grey. */
+  function groupLook({ name, index }) {
+    if (name === OUTSIDE) return outside(0);
+    return name === "none" ? black(0) : style(index, Math.floor(index / COLOURS), index);
+  }
+
   const attends = (row) => row.kind !== "system" && (row.axes.scorer ?? null) !== null;
 
   const known = new WeakMap(); // by comparison: rows never change
@@ -52,10 +58,10 @@
     const options = new Map(data.axes.map((axis) => [axis, [...new Set(attending.map((row) => text(row, axis)))].sort()]));
     const ranked = data.axes.filter((axis) => options.get(axis).length > 1).sort((a, b) => options.get(b).length - options.get(a).length);
     const alike = new Set(attending.map((row) => JSON.stringify(data.axes.map((axis) => text(row, axis))))).size < attending.length;
-    let [number, black, grey] = [0, 0, 0];
+    let [number, without, grey] = [0, 0, 0];
     for (const row of one.rows) {
       if (row.kind === "system") found.set(row.key, outside(grey++));
-      else if (!attends(row)) found.set(row.key, { color: "var(--ink)", dash: "8 4", symbol: SYMBOLS[BLACK[black++ % BLACK.length]], heavy: true });
+      else if (!attends(row)) found.set(row.key, black(without++));
       else {
         const ranks = ranked.map((axis) => options.get(axis).indexOf(text(row, axis)));
         const [colour, dash] =
@@ -76,7 +82,7 @@
     const options = [...(axes.find(({ axis }) => axis === state.group)?.counts.keys() ?? [])];
     return (row) => {
       const value = options.length ? option(row, state.group) : null;
-      return value === null ? rows.get(row.key) : { ...groupLook(options.indexOf(value)), symbol: rows.get(row.key).symbol };
+      return value === null ? rows.get(row.key) : { ...groupLook({ name: value, index: options.indexOf(value) }), symbol: rows.get(row.key).symbol };
     };
   }
 

@@ -1,11 +1,19 @@
 /* Quality against cost, and against alignment: a mark a cell. */
 "use strict";
 (() => {
-  const { state, choose, h, FONT, chart, narrow, looks, swatch, number, interval, short, duration, memory, missing, showTip, hideTip } = attnlab;
+  const { state, choose, h, FONT, chart, narrow, looks, groupLook, mean, swatch, number, interval, short, duration, memory, missing, showTip, hideTip } = attnlab;
   const COSTS = {
     wall_s: ["Training time", duration], parameters: ["Parameters", short], attention: ["Attention parameters", short],
     tokens_per_s: ["Tokens a second", short], peak_memory: ["Peak memory", memory], updates: ["Updates", short],
   };
+
+  /* The colours of the groups; without groups a mark says its own name under the pointer. */
+  function key(view) {
+    const shown = view.groups.filter(({ rows }) => rows.some((row) => view.scored.includes(row)));
+    if (!shown.length) return "";
+    const large = state.average ? "Large: the mean of the group." : null;
+    return h("ul", { class: "key", "aria-label": "Colours" }, ...shown.map((group) => h("li", {}, h("i", { style: { background: groupLook(group).color } }), group.name)), large && h("li", { class: "muted" }, large));
+  }
 
   /* What the axis counts in, so that its numbers are short: a divisor and its name. */
   function unit(cost, most) {
@@ -29,7 +37,7 @@
       parts.push(panel(view, "Quality against cost", select, { x: (row) => row.cost?.[cost], cost, label, say }));
     }
     if (aligned) parts.push(panel(view, "Quality against alignment error", null, { x: (row) => row.aer?.predicted, label: "AER (lower is better)", say: (value) => number(value, 2) }));
-    body.replaceChildren(h("div", { class: "pair" }, ...parts));
+    body.replaceChildren(key(view), h("div", { class: "pair" }, ...parts));
     return true;
   }
 
@@ -51,6 +59,8 @@
 
   function plot(view, points, { width, label }) {
     const look = looks(view);
+    const means = state.average ? groupMeans(view, points) : [];
+    const faint = means.length ? 0.25 : points.length > 60 ? 0.6 : 0.95;
     const [low, high] = d3.extent(points, (point) => point.x);
     const log = low > 0 && high / low > 30;
     const bySymbol = d3.group(points, ({ row }) => look(row).symbol);
@@ -68,11 +78,21 @@
       marks: [
         Plot.gridY({ ticks: 6, stroke: "var(--line)", strokeOpacity: 1 }),
         Plot.axisY({ ticks: 6, tickSize: 0, label: "BLEU", labelArrow: "none" }),
-        Plot.ruleX(points, { x: "x", y1: "low", y2: "high", stroke: color, strokeOpacity: points.length > 60 ? 0.15 : 0.45, strokeWidth: 1.5 }),
-        ...[...bySymbol].map(([symbol, some]) => Plot.dot(some, { x: "x", y: "y", symbol, r: 4.5, fill: color, fillOpacity: points.length > 60 ? 0.6 : 0.95, stroke: "var(--surface)", strokeWidth: 1 })),
+        Plot.ruleX(points, { x: "x", y1: "low", y2: "high", stroke: color, strokeOpacity: faint / (points.length > 60 ? 4 : 2), strokeWidth: 1.5 }),
+        ...[...bySymbol].map(([symbol, some]) => Plot.dot(some, { x: "x", y: "y", symbol, r: 4.5, fill: color, fillOpacity: faint, stroke: "var(--surface)", strokeWidth: 1 })),
+        Plot.dot(means, { x: "x", y: "y", r: 8, fill: (group) => group.look.color, stroke: "var(--surface)", strokeWidth: 1.5 }),
         Plot.dot(points, Plot.pointer({ x: "x", y: "y", r: 8, stroke: "var(--ink)", strokeWidth: 1.5, maxRadius: 40 })),
       ],
     });
+  }
+
+  function groupMeans(view, points) {
+    return view.groups
+      .map((group) => {
+        const own = points.filter(({ row }) => group.rows.includes(row));
+        return { look: groupLook(group), x: mean(own.map(({ x }) => x)), y: mean(own.map(({ y }) => y)) };
+      })
+      .filter(({ x }) => x !== null);
   }
 
   function interactive(drawn, view, label) {

@@ -70,5 +70,5 @@
 
   const groupMean = (rows) => mean(rows.map(score));
 
-  Object.assign(attnlab, { comparison, option, view, ranked, score, groupMean });
+  Object.assign(attnlab, { OUTSIDE, comparison, option, view, ranked, score, groupMean });
 })();

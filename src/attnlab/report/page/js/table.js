@@ -68,7 +68,7 @@
     return h(
       "tr",
       { class: "group" },
-      h("th", { scope: "rowgroup" }, swatch(groupLook(group.index)), group.name),
+      h("th", { scope: "rowgroup" }, swatch(groupLook(group)), group.name),
       h("td", { class: "number" }, missing(average) ? "–" : h("span", { title: "Mean over the cells of the group" }, `mean ${number(average)}`)),
       h("td", { colspan: width - 2 }, count(group.rows.length, "row")),
     );
