@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attnlab.metrics import Spread, bleu_score, compare, spread
+from attnlab.metrics import Spread, bleu_score, compare, interval, spread
 from attnlab.metrics.seeds import SENTENCES_ONLY, Drawn, Stretch, limits, stretch, tail
 
 from .simulated import ORDER, POINT, World
@@ -98,18 +98,30 @@ def rejected(worlds, runs, sd, own=0.5, points=0.0):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("runs", "sd", "own"), [(1, 0.0, 0.5), (2, 0.0, 0.0), (2, 0.8, 0.5), (3, 0.8, 0.0), (5, 0.8, 0.5)]
-)
+@pytest.mark.parametrize(("runs", "sd", "own"), [(1, 0.0, 0.5), (2, 0.8, 0.5), (3, 0.8, 0.5)])
 def test_equal_systems_differ_about_one_time_in_twenty(runs, sd, own):
-    # In 200 worlds a true 5 % shows as 5 +- 3.1 %. With sd 0.8 and seeds taken as given it is above 20 %
-    # (benchmarks/false_positives.md has more worlds and cases).
-    shares = rejected(200, runs, sd, own)
+    # In 300 worlds a true 5 % shows as 5 +- 2.5 %; benchmarks/false_positives.md has more worlds and cases, and
+    # what the same tests say where seeds are taken as given.
+    shares = rejected(300, runs, sd, own)
     assert (shares <= 0.09).all(), shares
     assert (shares >= 0.01).all(), shares
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("runs", "points", "least"), [(1, 3.0, 0.8), (3, 3.0, 0.8), (5, 2.0, 0.8)])
-def test_a_true_difference_is_found(runs, points, least):
-    assert (rejected(50, runs, 0.4, points=points) > least).all()
+@pytest.mark.parametrize(("runs", "sd"), [(1, 0.0), (2, 1.0), (3, 1.0), (5, 0.0)])
+def test_an_interval_holds_the_score_of_the_method_about_nineteen_times_in_twenty(runs, sd):
+    score = bleu_score()
+    usual = score(World(100_000, np.random.default_rng(1)).run(0.0).sum(0))
+    held = 0
+    for seed in range(200):
+        world = World(500, np.random.default_rng([seed, runs]))
+        stats = world.system(runs, seed_points=sd)
+        low, high = interval(stats, score, samples=250, seed=seed % 5)
+        held += low <= usual <= high
+    assert 0.91 <= held / 200 <= 0.99, held
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("runs", "points"), [(1, 4.0), (3, 4.0), (5, 3.0)])
+def test_a_true_difference_is_found(runs, points):
+    assert (rejected(50, runs, 0.4, points=points) > 0.8).all()

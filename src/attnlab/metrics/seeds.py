@@ -4,7 +4,7 @@ A system is trained `r` times and every run translates the same `n` sentences. T
 repetition: the sentences, and the seeds. Over sentences alone, a difference between systems whose seeds
 differ is called significant far too often: the same few runs are compared again and again
 (`benchmarks/false_positives.md`). Shuffling hypotheses among all runs of both systems (Clark et al. 2011,
-section 4, MultEval) has the same fault: it too takes the runs as given. Resampling two or three runs with
+MultEval) has the same fault: it too takes the runs as given. Resampling two or three runs with
 replacement shrinks their variance by (r - 1) / r and has no tails for so small a number; permuting whole
 runs has 20 outcomes for three against three, so no p below 0.1.
 
