@@ -22,7 +22,8 @@ Statistics in Medicine 26, 596-619; for the nested design 2014, Statistics in Me
   rest, `V - I`, is what all runs of a system have in common.
 - `df_S`: that of S by Welch and Satterthwaite, so that systems may differ in their variance over seeds.
 
-A system with one seed borrows the variance of the other one's seeds (Hillis pools them). With one seed on
+Runs of two systems with the same seed are not taken for pairs: a seed means other initial weights in each
+architecture. A system with one seed borrows the variance of the other one's seeds (Hillis pools them). With one seed on
 each side nothing is known about seeds: T = V, and the usual test over sentences is left; what it says holds
 for those two runs.
 
