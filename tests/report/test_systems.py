@@ -33,7 +33,7 @@ METRICS = {
 def lines(seed, change=0.0):
     """Sentences of the same words for one seed; a share of them changed."""
     rng, other = random.Random(1), random.Random(seed)
-    words = "Ba bi bo bu, da di do du. ga gi go gu".split()
+    words = ["Ba", "bi", "bo", "bu,", "da", "di", "do", "du.", "ga", "gi", "go", "gu"]
     made = []
     for _ in range(N):
         sentence = rng.choices(words, k=rng.randint(1, 15))
