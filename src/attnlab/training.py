@@ -251,7 +251,7 @@ class TranslationModule(pl.LightningModule):
         """Some translations of the validation, for the loggers that ask for them; on rank 0."""
         for logger in self.trainer.loggers if self.trainer.is_global_zero else []:
             count = getattr(logger, "samples", 0)
-            if count and self.validation is not None:
+            if count and self.validation is not None and hasattr(logger, "log_samples"):
                 logger.log_samples(self.validation.shown(count), step=self.global_step)
 
     def _warn_zero(self) -> None:
