@@ -23,9 +23,9 @@ Statistics in Medicine 26, 596-619; for the nested design 2014, Statistics in Me
 - `df_S`: that of S by Welch and Satterthwaite, so that systems may differ in their variance over seeds.
 
 Runs of two systems with the same seed are not taken for pairs: a seed means other initial weights in each
-architecture. A system with one seed borrows the variance of the other one's seeds (Hillis pools them). With one seed on
-each side nothing is known about seeds: T = V, and the usual test over sentences is left; what it says holds
-for those two runs.
+architecture. A system with one seed borrows the variance of the other one's seeds (Hillis pools them). With
+one seed on each side nothing is known about seeds: T = V, and the usual test over sentences is left; what it
+says holds for those two runs.
 
 The resampled distribution of the estimate is then stretched from variance V to T and given the tails of a
 t distribution with `df` degrees of freedom, by a scale mixture: each draw is multiplied by
