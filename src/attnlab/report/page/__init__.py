@@ -1,8 +1,8 @@
 """The report's page: one HTML file that opens from disk and asks the network for nothing.
 
-Styles, scripts and the charting library lie beside this module as files of their own and are put into the page
-as they are; the report's data is one JSON element, from which the scripts write text nodes only. A policy in the
-page's head lets no other script run than these, and nothing be loaded.
+Styles, scripts and the charting library lie beside this module as files of their own and are put into the
+page as they are; the report's data is one JSON element, from which the scripts write text nodes only. A
+policy in the page's head lets no other script run than these, and nothing be loaded.
 """
 
 from __future__ import annotations
