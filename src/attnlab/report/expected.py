@@ -153,9 +153,9 @@ def _asked(
     missing: dict[str, Cell] = {}
     for _, cell, seeds in points:
         own = known[cell.cell_id]
-        if seeds := lacking(own, seeds):
+        if absent := lacking(own, seeds):
             called = str(own[0]["cell_id"]) if own else cell.cell_id
-            missing.setdefault(called, cell._replace(cell_id=called, seeds=seeds))
+            missing.setdefault(called, cell._replace(cell_id=called, seeds=absent))
     return asked.question, list(missing.values())
 
 

@@ -21,6 +21,8 @@ from attnlab.report.evidence import Bucket, Lengths
 
 _TOGETHER = 20  # systems in one call: 20 x 18 statistics x 10,000 trials are 29 MB
 
+_RANGE = (0.0, 100.0)  # of BLEU and chrF
+
 
 class Draw(NamedTuple):
     """How random numbers are drawn: of the bootstrap, of the randomisation; level and seed of both."""
@@ -36,7 +38,7 @@ Tick = Callable[[], None]
 
 
 def intervals(stats: Stats, score: Score, draw: Draw) -> dict[str, tuple[float, float]]:
-    """The interval of every row's score; none without draws.
+    """The interval of every row's BLEU or chrF, within 0 and 100; none without draws.
 
     Args:
         stats: statistics [runs, n, k] by the row's key.
@@ -51,7 +53,7 @@ def intervals(stats: Stats, score: Score, draw: Draw) -> dict[str, tuple[float, 
     for keys in _chunks(list(stats)):
         drawn = bootstrap.resample([stats[key] for key in keys], score, counts)
         for key, own in zip(keys, drawn, strict=True):
-            found[key] = bootstrap.interval_of(own, draw.level)
+            found[key] = _possible(bootstrap.interval_of(own, draw.level))
     return found
 
 
@@ -165,7 +167,7 @@ def _alike(
             limits: tuple[float | None, float | None] = (None, None)
             apart: tuple[float | None, float | None, float | None] = (None, None, None)
             if draw.samples:
-                limits = bootstrap.interval_of(own, draw.level)
+                limits = _possible(bootstrap.interval_of(own, draw.level))
             if draw.samples and baseline in drawn and key != baseline:
                 apart = bootstrap.difference_of(own, drawn[baseline], draw.level, n)[:3]
             table[key].append(Bucket(lo, hi, n, own.estimate, *limits, *apart, weak))
@@ -197,6 +199,11 @@ def _fit(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
     away = x - (share * x).sum(0)
     found: np.ndarray = 10 * (share * away * y).sum(0) / (share * away**2).sum(0)
     return found
+
+
+def _possible(limits: tuple[float, float]) -> tuple[float, float]:
+    """An interval within the range of the score: few seeds that disagree widen it beyond."""
+    return max(limits[0], _RANGE[0]), min(limits[1], _RANGE[1])
 
 
 def _chunks(keys: Sequence[str]) -> Iterator[list[str]]:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attnlab
@@ -18,15 +17,14 @@ from attnlab.report.evidence import BLEU, CHRF, Estimate, Evidence, Lengths, cla
 from attnlab.report.examples import examples
 from attnlab.report.picks import EVERY
 from attnlab.report.rows import Comparison, Report, Row, Run
-from attnlab.results import Record
-from attnlab.sweep.identity import AXES, PLACES, unused
+from attnlab.report.settings import shared
+from attnlab.sweep.identity import AXES
 
 if TYPE_CHECKING:
     from attnlab.metrics.significance import Test
     from attnlab.report.anchors import Anchor
 
 _DIGITS = 4
-_NO_CONFIG = ("about", "hydra", "out", "rerun")
 
 
 def payload(
@@ -64,7 +62,7 @@ def payload(
 
 
 def _comparison(comparison: Comparison, evidence: Evidence, out: Path, anonymous: bool) -> dict[str, Any]:
-    common, own = _configs(comparison.rows)
+    common, own = shared(comparison.rows)
     effects = evidence.effects
     return {
         "id": comparison.slug or "main",
@@ -238,38 +236,6 @@ def _lengths(found: Lengths) -> dict[str, Any]:
         if slope is None or slope.value is None
         else {"value": slope.value, "ci": None if slope.low is None else [slope.low, slope.high]},
     }
-
-
-def _configs(rows: Sequence[Row]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """The settings that all rows share, and by the row's key those that are its own."""
-    flat: dict[str, dict[str, Any]] = {row.key: _flat(row.config, unused(row.config)) for row in rows}
-    known = [flat[row.key] for row in rows if flat[row.key]]
-    common: Record = {}
-    if known:
-        common = {
-            key: value
-            for key, value in known[0].items()
-            if all(key in other and other[key] == value for other in known[1:])
-        }
-    return common, {
-        key: {name: value for name, value in own.items() if name not in common} for key, own in flat.items()
-    }
-
-
-def _flat(config: Mapping[str, Any], dropped: AbstractSet[str], path: str = "") -> dict[str, Any]:
-    """The settings by dotted path, without those that are `dropped`; of a place only the last folder."""
-    found: dict[str, Any] = {}
-    for key, value in config.items():
-        where = f"{path}.{key}" if path else str(key)
-        if where in _NO_CONFIG or where in dropped:
-            continue
-        if isinstance(value, Mapping) and value:
-            found |= _flat(value, dropped, where)
-        elif where in PLACES and isinstance(value, str):
-            found[where] = PurePath(value).name
-        else:
-            found[where] = value
-    return found
 
 
 def _rounded(value: Any) -> Any:

@@ -17,6 +17,7 @@ _TARGET = "._target_"
 _INTERVALS = frozenset({"metrics.bootstrap"})
 _OVERRIDE = re.compile(r"\+{0,2}([\w.]+)=(.*)", re.DOTALL)
 _OPTION = re.compile(r"[\w.-]+")
+_NO_CONFIG = ("about", "hydra", "out", "rerun")  # no settings, of which `shared` tells all
 
 Flat = Mapping[str, str]
 Told = dict[str, str]
@@ -77,6 +78,38 @@ def told(rows: Sequence[Row], wanted: Callable[[str], bool], dropped: AbstractSe
         if not any(key == path or key.startswith(f"{path}.") for path in swapped):
             for cell, table in flat.items():
                 found[cell][key] = table.get(key, _ABSENT)
+    return found
+
+
+def shared(rows: Sequence[Row]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """The settings that all rows share, and by the row's key those that are its own."""
+    flat: dict[str, dict[str, Any]] = {row.key: _flat(row.config, unused(row.config)) for row in rows}
+    known = [flat[row.key] for row in rows if flat[row.key]]
+    common: dict[str, Any] = {}
+    if known:
+        common = {
+            key: value
+            for key, value in known[0].items()
+            if all(key in other and other[key] == value for other in known[1:])
+        }
+    return common, {
+        key: {name: value for name, value in own.items() if name not in common} for key, own in flat.items()
+    }
+
+
+def _flat(config: Mapping[str, Any], dropped: AbstractSet[str], path: str = "") -> dict[str, Any]:
+    """The settings by dotted path, without those that are `dropped`; of a place only the last folder."""
+    found: dict[str, Any] = {}
+    for key, value in config.items():
+        where = f"{path}.{key}" if path else str(key)
+        if where in _NO_CONFIG or where in dropped:
+            continue
+        if isinstance(value, Mapping) and value:
+            found |= _flat(value, dropped, where)
+        elif where in PLACES and isinstance(value, str):
+            found[where] = PurePath(value).name
+        else:
+            found[where] = value
     return found
 
 
