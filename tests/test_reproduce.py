@@ -146,3 +146,19 @@ def test_a_failed_run_has_nothing_to_reproduce(original: Path, tmp_path: Path) -
     results.write(failed, tmp_path)
     with pytest.raises(UserError, match="no numbers"):
         reproduce.reproduce(tmp_path)
+
+
+def test_numbers_that_records_got_later_are_no_differences(tmp_path: Path) -> None:
+    old: dict[str, Any] = {
+        "train": {"updates": 3, "best_step": 3},
+        "val": {"bleu": 1.0},
+        "test": {"test": {"bleu": {"score": 2.0}, "attention": {"entropy": 0.5}}},
+    }
+    new = copy.deepcopy(old)
+    new["test"]["test"]["attention"]["by_source_length"] = [{"n": 4, "max_weight": 0.9}]
+    told = agreement.compare(old, new, 0, tmp_path, tmp_path)
+    assert told.agrees and "not compared: 2 numbers that the record does not have" in told.lines
+    new["test"]["test"]["attention"]["entropy"] = 0.6
+    assert not agreement.compare(old, new, 0, tmp_path, tmp_path).agrees
+    del new["test"]["test"]["attention"]["entropy"]
+    assert not agreement.compare(old, new, 0, tmp_path, tmp_path).agrees
