@@ -10,6 +10,8 @@ from attnlab.report.evidence import evidence
 from attnlab.report.payload import payload
 from attnlab.sweep import identity
 
+from .recorded import make
+
 STUDY = """
 question: Which scorer?
 overrides: [experiment=demo]
@@ -24,7 +26,7 @@ def asked(scorer, seed):
 
 
 @pytest.fixture
-def study(tmp_path, make):
+def study(tmp_path):
     """A study's folder with some finished and some failed runs, as `(scorer, seed, error)`."""
 
     def _study(*runs, text=STUDY, under="first", planned=()):
@@ -122,6 +124,19 @@ def test_the_records_folder_of_an_experiment_is_its_study(study, tmp_path):
     # Who asks for the runs alone has not asked for the study.
     (cell,) = top.iterdir()
     assert [kind for kind, *_ in told(load([cell]))] == ["cell"]
+
+
+def test_a_point_that_is_part_of_another_is_missing_by_itself(study):
+    more = "  - {decoder: post_combine, scorer: dot, window: local_p}\n"
+    top = study(text=STUDY.replace("seeds:", more + "seeds:"))
+    for scorer, window in [("general", "global"), ("dot", "local_p")]:
+        for seed in (1, 2):
+            cell_id = f"{scorer}-post_combine-{window}-bilstm-0123abcd"
+            overrides = asked(scorer, seed) + ([f"window={window}"] if window == "local_p" else [])
+            record = make(scorer=scorer, window=window, seed=seed, cell_id=cell_id, overrides=overrides)
+            results.write(record, top / cell_id / f"seed{seed}")
+    (row,) = [row for row in load([top]).comparisons[0].rows if row.kind == "missing"]
+    assert (row.cell["scorer"], row.cell["window"], row.missing) == ("dot", "global", ["1", "2"])
 
 
 def test_a_file_that_cannot_be_read_is_a_note(study):

@@ -128,11 +128,10 @@ def _asked(
     except UserError as error:
         notes.append(f"which cells are missing is not known: {error}")
         return None, []
-    made = [(frozenset(map(str, record["overrides"])), record) for record in records]
-    made.sort(key=lambda pair: len(pair[0]))  # the nearest first
+    of_point = _of_points(asked.points, records)
 
     def matching(point: Sequence[str]) -> list[Record]:
-        return [record for overrides, record in made if overrides.issuperset(point)]
+        return of_point[frozenset(point)]
 
     def lacking(own: Sequence[Record], seeds: Iterable[int]) -> list[str]:
         done = {str(record["seed"]) for record in own if record["status"] == DONE}
@@ -157,6 +156,24 @@ def _asked(
             called = str(own[0]["cell_id"]) if own else cell.cell_id
             missing.setdefault(called, cell._replace(cell_id=called, seeds=absent))
     return asked.question, list(missing.values())
+
+
+def _of_points(
+    points: Iterable[Sequence[str]], records: Sequence[Record]
+) -> dict[frozenset[str], list[Record]]:
+    """The records that were made with the overrides of each point, those with the fewest others first.
+
+    Where one point's are part of another's, a record of both is the larger one's.
+    """
+    found: dict[frozenset[str], list[Record]] = {frozenset(point): [] for point in points}
+    for record in sorted(records, key=lambda record: len(record["overrides"])):
+        own = frozenset(map(str, record["overrides"]))
+        fitting = [point for point in found if point <= own]
+        largest = max(map(len, fitting), default=0)
+        for point in fitting:
+            if len(point) == largest:
+                found[point].append(record)
+    return found
 
 
 def _composed(asked: Any, name: str) -> Iterable[tuple[list[str], Cell, list[int]]]:
