@@ -32,6 +32,7 @@ SCRIPTS = (
     "legend",
     "lengths_chart",
     "lengths",
+    "cells",
     "columns",
     "table",
     "scatter",

@@ -9,9 +9,20 @@
     const anchors = data.anchors ?? [];
     if (!anchors.length) return false;
     if (body.childElementCount) return true; // the same whatever is in view
-    const head = h("tr", {}, ...HEAD.map((name) => h("th", { scope: "col", class: name === "Value" ? "number" : null }, name)));
+    const head = h(
+      "tr",
+      {},
+      ...HEAD.map((name) => h("th", { scope: "col", class: name === "Value" ? "number" : null }, name)),
+    );
     const table = h("table", { class: "plain published" }, h("thead", {}, head), h("tbody", {}, ...anchors.map(line)));
-    body.append(scrolled("Table of published results", table), h("p", { class: "fine" }, "Other data, other tokens, other scorers: for orientation only. The mark says how the number was checked."));
+    body.append(
+      scrolled("Table of published results", table),
+      h(
+        "p",
+        { class: "fine" },
+        "Other data, other tokens, other scorers: for orientation only. The mark says how the number was checked.",
+      ),
+    );
     return true;
   }
 
@@ -20,10 +31,23 @@
     return h(
       "tr",
       {},
-      h("th", { scope: "row" }, webLink(anchor.url, anchor.paper), anchor.table ? h("span", { class: "muted" }, `, ${anchor.table}`) : null),
+      h(
+        "th",
+        { scope: "row" },
+        webLink(anchor.url, anchor.paper),
+        anchor.table ? h("span", { class: "muted" }, `, ${anchor.table}`) : null,
+      ),
       ...[anchor.system, anchor.task, anchor.test_set, anchor.metric].map((text) => h("td", {}, text ?? "–")),
       h("td", { class: "number" }, value),
-      h("td", {}, h("span", { class: `badge ${anchor.verified === "verified" ? "good" : "warn"}` }, MARKS[anchor.verified] ?? anchor.verified)),
+      h(
+        "td",
+        {},
+        h(
+          "span",
+          { class: `badge ${anchor.verified === "verified" ? "good" : "warn"}` },
+          MARKS[anchor.verified] ?? anchor.verified,
+        ),
+      ),
       h("td", { class: "note" }, anchor.note ?? ""),
     );
   }

@@ -3,7 +3,13 @@
 (() => {
   const { h, hideTip } = attnlab;
 
-  const FONT = { fontFamily: "inherit", fontSize: "12px", color: "var(--ink)", background: "none", overflow: "visible" };
+  const FONT = {
+    fontFamily: "inherit",
+    fontSize: "12px",
+    color: "var(--ink)",
+    background: "none",
+    overflow: "visible",
+  };
 
   /* A figure; `draw(width)` gives its SVG, `table()` {head, rows} with the same numbers. */
   function chart({ label, caption, draw, table, className = "" }) {
@@ -49,7 +55,11 @@
     return h(
       "table",
       { class: "plain" },
-      h("thead", {}, h("tr", {}, ...head.map((name, k) => h("th", { scope: "col", class: k ? "number" : null }, name)))),
+      h(
+        "thead",
+        {},
+        h("tr", {}, ...head.map((name, k) => h("th", { scope: "col", class: k ? "number" : null }, name))),
+      ),
       h("tbody", {}, ...rows.map((row) => h("tr", {}, ...cells(row)))),
     );
   }

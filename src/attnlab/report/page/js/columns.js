@@ -1,41 +1,183 @@
 /* The columns of the table of all cells: what each shows, sorts by and says about itself. */
 "use strict";
 (() => {
-  const { h, count, number, signed, interval, probability, short, duration, memory, missing, explains, words, fileLink } = attnlab;
+  const {
+    h,
+    number,
+    signed,
+    interval,
+    probability,
+    short,
+    duration,
+    memory,
+    missing,
+    words,
+    seedCell,
+    spread,
+    difference,
+    whisker,
+  } = attnlab;
 
   /* {id, label, title, value(row) to sort by, cell(row) to show, digits} */
   function columns(view, kind) {
     const overrides = [...new Set(view.one.rows.flatMap((row) => Object.keys(row.overrides ?? {})))];
     const metrics = [...new Set(view.one.rows.flatMap((row) => Object.keys(row.metrics ?? {})))];
     const all = [
-      column("bleu", "BLEU", "Mean over the seeds ± sample deviation", (row) => row.bleu?.mean, (row) => spread(row.bleu)),
-      { ...column("ci", "Interval", "Interval of the mean over sentences and seeds; the line is the baseline", (row) => row.bleu?.ci?.[0], null), cell: whisker(view) },
-      column("delta", "Δ baseline", "Difference from the baseline, its interval, and * where significant after Holm", (row) => row.test?.delta, (row) => difference(row.test, row.isBaseline, 2)),
-      column("p", "p (Holm)", "Approximate randomisation, two-sided, after Holm", (row) => row.test?.p_holm, (row) => probability(row.test?.p_holm)),
-      column("slope", "Slope", `BLEU per 10 ${words(kind)}: what longer sentences cost`, (row) => row.lengths?.[kind]?.slope?.value, slope(kind)),
-      column("chrf", "chrF", "Mean over the seeds ± sample deviation", (row) => row.chrf?.mean, (row) => spread(row.chrf)),
+      column(
+        "bleu",
+        "BLEU",
+        "Mean over the seeds ± sample deviation",
+        (row) => row.bleu?.mean,
+        (row) => spread(row.bleu),
+      ),
+      {
+        ...column(
+          "ci",
+          "Interval",
+          "Interval of the mean over sentences and seeds; the line is the baseline",
+          (row) => row.bleu?.ci?.[0],
+          null,
+        ),
+        cell: whiskers(view),
+      },
+      column(
+        "delta",
+        "Δ baseline",
+        "Difference from the baseline, its interval, and * where significant after Holm",
+        (row) => row.test?.delta,
+        (row) => against(row.test, row.isBaseline, 2),
+      ),
+      column(
+        "p",
+        "p (Holm)",
+        "Approximate randomisation, two-sided, after Holm",
+        (row) => row.test?.p_holm,
+        (row) => probability(row.test?.p_holm),
+      ),
+      column(
+        "slope",
+        "Slope",
+        `BLEU per 10 ${words(kind)}: what longer sentences cost`,
+        (row) => row.lengths?.[kind]?.slope?.value,
+        slope(kind),
+      ),
+      column(
+        "chrf",
+        "chrF",
+        "Mean over the seeds ± sample deviation",
+        (row) => row.chrf?.mean,
+        (row) => spread(row.chrf),
+      ),
       ...metrics.flatMap((name) => [
-        column(`metric.${name}`, name, "Segment scores from elsewhere: mean over sentences and seeds", (row) => row.metrics?.[name]?.mean, (row) => spread(row.metrics?.[name], 4)),
-        column(`metric.delta.${name}`, `Δ ${name}`, "Difference from the baseline, its interval, and * where significant after Holm", (row) => row.metrics?.[name]?.test?.delta, (row) => difference(row.metrics?.[name]?.test, row.isBaseline, 4)),
+        column(
+          `metric.${name}`,
+          name,
+          "Segment scores from elsewhere: mean over sentences and seeds",
+          (row) => row.metrics?.[name]?.mean,
+          (row) => spread(row.metrics?.[name], 4),
+        ),
+        column(
+          `metric.delta.${name}`,
+          `Δ ${name}`,
+          "Difference from the baseline, its interval, and * where significant after Holm",
+          (row) => row.metrics?.[name]?.test?.delta,
+          (row) => against(row.metrics?.[name]?.test, row.isBaseline, 4),
+        ),
       ]),
       column("ter", "TER", "Translation edit rate: lower is better", (row) => row.ter, plain("ter", 2)),
-      column("aer", "AER", "Alignment error rate by forced decoding, weights credited to the token they predict; lower is better", (row) => row.aer?.predicted, (row) => number(row.aer?.predicted, 3)),
-      column("aer_input", "AER (input)", "The same, weights credited to the token that is read", (row) => row.aer?.input, (row) => number(row.aer?.input, 3)),
+      column(
+        "aer",
+        "AER",
+        "Alignment error rate by forced decoding, weights credited to the token they predict; lower is better",
+        (row) => row.aer?.predicted,
+        (row) => number(row.aer?.predicted, 3),
+      ),
+      column(
+        "aer_input",
+        "AER (input)",
+        "The same, weights credited to the token that is read",
+        (row) => row.aer?.input,
+        (row) => number(row.aer?.input, 3),
+      ),
       column("entropy", "Entropy", "Mean entropy of the attention, 0 to 1", (row) => row.entropy, plain("entropy", 3)),
       ...overrides.map((name) =>
-        column(`override.${name}`, words(name), `BLEU lost where the attention is replaced at test time: ${words(name)}`, (row) => row.overrides?.[name]?.delta, (row) => signed(row.overrides?.[name]?.delta)),
+        column(
+          `override.${name}`,
+          words(name),
+          `BLEU lost where the attention is replaced at test time: ${words(name)}`,
+          (row) => row.overrides?.[name]?.delta,
+          (row) => signed(row.overrides?.[name]?.delta),
+        ),
       ),
-      column("perplexity", "Perplexity", "On the test set's references", (row) => row.perplexity, plain("perplexity", 2)),
-      column("length_ratio", "Length ratio", "Words of the translation over words of the reference", (row) => row.length_ratio, plain("length_ratio", 3)),
-      column("parameters", "Parameters", "All, trained", (row) => row.cost?.parameters, (row) => short(row.cost?.parameters)),
-      column("attention", "Attention", "Parameters of scorer and window", (row) => row.cost?.attention, (row) => short(row.cost?.attention)),
-      column("tokens_per_s", "Tokens/s", "Target tokens a second in training", (row) => row.cost?.tokens_per_s, (row) => short(row.cost?.tokens_per_s)),
-      column("wall_s", "Time", "Wall time of a training, mean over the seeds", (row) => row.cost?.wall_s, (row) => duration(row.cost?.wall_s)),
-      column("peak_memory", "Memory", "Peak of a training", (row) => row.cost?.peak_memory, (row) => memory(row.cost?.peak_memory)),
-      column("updates", "Updates", "Of a training, mean over the seeds", (row) => row.cost?.updates, (row) => short(row.cost?.updates)),
+      column(
+        "perplexity",
+        "Perplexity",
+        "On the test set's references",
+        (row) => row.perplexity,
+        plain("perplexity", 2),
+      ),
+      column(
+        "length_ratio",
+        "Length ratio",
+        "Words of the translation over words of the reference",
+        (row) => row.length_ratio,
+        plain("length_ratio", 3),
+      ),
+      column(
+        "parameters",
+        "Parameters",
+        "All, trained",
+        (row) => row.cost?.parameters,
+        (row) => short(row.cost?.parameters),
+      ),
+      column(
+        "attention",
+        "Attention",
+        "Parameters of scorer and window",
+        (row) => row.cost?.attention,
+        (row) => short(row.cost?.attention),
+      ),
+      column(
+        "tokens_per_s",
+        "Tokens/s",
+        "Target tokens a second in training",
+        (row) => row.cost?.tokens_per_s,
+        (row) => short(row.cost?.tokens_per_s),
+      ),
+      column(
+        "wall_s",
+        "Time",
+        "Wall time of a training, mean over the seeds",
+        (row) => row.cost?.wall_s,
+        (row) => duration(row.cost?.wall_s),
+      ),
+      column(
+        "peak_memory",
+        "Memory",
+        "Peak of a training",
+        (row) => row.cost?.peak_memory,
+        (row) => memory(row.cost?.peak_memory),
+      ),
+      column(
+        "updates",
+        "Updates",
+        "Of a training, mean over the seeds",
+        (row) => row.cost?.updates,
+        (row) => short(row.cost?.updates),
+      ),
     ];
     const known = all.filter(({ value }) => view.one.rows.some((row) => !missing(value(row))));
-    return [{ id: "name", label: "Cell", title: "What the cell is made of", value: (row) => row.name.toLowerCase(), text: true }, ...known, seeds()];
+    return [
+      {
+        id: "name",
+        label: "Cell",
+        title: "What the cell is made of",
+        value: (row) => row.name.toLowerCase(),
+        text: true,
+      },
+      ...known,
+      seeds(),
+    ];
   }
 
   function column(id, label, title, value, cell) {
@@ -49,64 +191,24 @@
     return { id: "seeds", label: "Seeds", title, value: (row) => row.runs.length, cell: seedCell };
   }
 
-  function seedCell(row) {
-    const lost = [["failed", row.failed], ["interrupted", row.interrupted], ["missing", row.missing]].filter(([, some]) => some?.length);
-    const finished = row.runs.map((run, k) => [k ? ", " : "", fileLink(run.record, run.seed) ?? run.seed]);
-    return [finished.length ? finished : "–", ...lost.map(([word, some]) => h("span", { class: "lost" }, `${row.runs.length ? "; " : " "}${word}: ${some.join(", ")}`))];
-  }
-
-  function spread(value, digits = 2) {
-    if (missing(value?.mean)) return "–";
-    return [number(value.mean, digits), missing(value.sd) ? null : h("span", { class: "muted" }, ` ± ${number(value.sd, digits)}`)];
-  }
-
-  function difference(test, isBaseline, digits) {
-    if (!test) return isBaseline ? h("span", { class: "muted" }, "baseline") : "–";
-    const star = test.significant ? h("abbr", { class: "star", title: "Significant after Holm's correction" }, "*") : null;
-    const single = test.one_seed ? h("abbr", { class: "muted", title: "One seed on a side: the test speaks of these runs only" }, "¹") : null;
-    return [signed(test.delta, digits), star, single, h("span", { class: "muted small" }, ` ${interval(test.ci, digits)}`)];
-  }
-
   const slope = (kind) => (row) => {
     const found = row.lengths?.[kind]?.slope;
     return found ? [signed(found.value), h("span", { class: "muted small" }, ` ${interval(found.ci)}`)] : "–";
   };
 
-  /* Mean and interval on the one scale of the table, so that rows can be compared down the column. */
-  function whisker(view) {
+  function whiskers(view) {
     const ends = view.one.rows.flatMap((row) => row.bleu?.ci ?? (missing(row.bleu?.mean) ? [] : [row.bleu.mean]));
     const scale = d3.scaleLinear(d3.extent(ends), [3, 97]);
     const base = view.baseline?.bleu?.mean;
-    return (row) => {
-      if (missing(row.bleu?.mean)) return "–";
-      const [low, high] = row.bleu.ci ?? [row.bleu.mean, row.bleu.mean];
-      const label = `${number(row.bleu.mean)} ${interval(row.bleu.ci)}`;
-      return h(
-        "span",
-        { class: "whisker", role: "img", "aria-label": label, title: label },
-        missing(base) ? null : h("i", { class: "whisker-base", style: { left: `${scale(base)}%` } }),
-        h("i", { class: "whisker-line", style: { left: `${scale(low)}%`, width: `${scale(high) - scale(low)}%` } }),
-        h("i", { class: "whisker-dot", style: { left: `${scale(row.bleu.mean)}%` } }),
-      );
-    };
+    return ({ bleu }) =>
+      whisker({ value: bleu?.mean, ci: bleu?.ci, base, scale, label: `${number(bleu?.mean)} ${interval(bleu?.ci)}` });
   }
 
-  /* A sign behind a name, which lists on hover and focus every factor that differs. */
-  function dagger(row) {
-    if (!row.confounded) return null;
-    const sign = h("button", { type: "button", class: "dagger", "aria-label": `Confounded: ${row.differs.join("; ")}` }, "†");
-    return explains(sign, () => [
-      h("p", { class: "tip-title" }, `Differs from the baseline in ${count(row.differs.length, "factor")}`),
-      h("ul", {}, ...row.differs.map((factor) => h("li", {}, factor))),
-    ]);
+  /* A difference from the baseline, where there is one. */
+  function against(test, isBaseline, digits) {
+    if (test) return difference(test, digits);
+    return isBaseline ? h("span", { class: "muted" }, "baseline") : "–";
   }
 
-  function badges(row) {
-    return [
-      row.kind === "system" || row.controlled === false && row.kind !== "missing" ? h("span", { class: "badge" }, "not controlled") : null,
-      row.kind === "missing" ? h("span", { class: "badge warn" }, ["failed", "interrupted"].find((state) => row[state]?.length) ?? "missing") : null,
-    ];
-  }
-
-  Object.assign(attnlab, { columns, dagger, badges, seedCell });
+  Object.assign(attnlab, { columns });
 })();

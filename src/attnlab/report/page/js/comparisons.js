@@ -1,7 +1,21 @@
 /* The tests: which pairs differ, by how much and how surely; controlled ones differ in one factor only. */
 "use strict";
 (() => {
-  const { state, choose, h, count, signed, interval, probability, missing, scrolled, explains } = attnlab;
+  const {
+    state,
+    choose,
+    h,
+    count,
+    signed,
+    interval,
+    probability,
+    missing,
+    scrolled,
+    difference,
+    whisker,
+    factorSign,
+    sortHead,
+  } = attnlab;
   const SHOWN = 100; // lines at once
   const NAMES = { bleu: "BLEU", chrf: "chrF" };
   const COLUMNS = [
@@ -25,7 +39,9 @@
     const controllable = all.some((test) => test.differs);
     const words = state.tests.toLowerCase().split(/\s+/).filter(Boolean);
     const found = all
-      .filter((test) => inView.has(test.firstKey) && (inView.has(test.secondKey) || test.secondKey === view.one.baseline))
+      .filter(
+        (test) => inView.has(test.firstKey) && (inView.has(test.secondKey) || test.secondKey === view.one.baseline),
+      )
       .filter((test) => !state.controlled || test.differs?.length === 1)
       .filter((test) => words.every((word) => `${test.first} ${test.second}`.toLowerCase().includes(word)));
     const pick = COLUMNS.find(([id]) => id === state.testSort)?.[2] ?? COLUMNS[6][2];
@@ -35,9 +51,21 @@
     choices(body.querySelector("select"), metrics, metric);
     body.querySelector("output").textContent = `${sorted.length} of ${count(all.length, "test")}`;
     const focused = document.activeElement?.dataset?.focus;
-    const table = scrolled("Table of tests", h("table", { class: "cells tests" }, head(), h("tbody", {}, ...sorted.slice(0, SHOWN).map((test) => line(test, extent(all))))));
+    const table = scrolled(
+      "Table of tests",
+      h(
+        "table",
+        { class: "cells tests" },
+        head(),
+        h("tbody", {}, ...sorted.slice(0, SHOWN).map((test) => line(test, extent(all)))),
+      ),
+    );
     const left = sorted.length - SHOWN;
-    list.replaceChildren(table, view.one.note_on_tests ? h("p", { class: "fine sentence-case" }, view.one.note_on_tests) : "", left > 0 ? h("p", { class: "fine" }, `The first ${SHOWN} in this order; all are in tests.csv.`) : "");
+    list.replaceChildren(
+      table,
+      view.one.note_on_tests ? h("p", { class: "fine sentence-case" }, view.one.note_on_tests) : "",
+      left > 0 ? h("p", { class: "fine" }, `The first ${SHOWN} in this order; all are in tests.csv.`) : "",
+    );
     if (focused) body.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
     return true;
   }
@@ -57,10 +85,23 @@
   /* The list of the data, or where only a baseline was tested against, the tests of the rows. */
   function tests(view) {
     const name = (key) => view.byKey.get(key)?.name ?? key;
-    const given = view.one.tests?.length ? view.one.tests : view.one.rows.filter((row) => row.test).map((row) => ({ metric: "bleu", first: row.key, second: view.one.baseline, ...row.test }));
+    const given = view.one.tests?.length
+      ? view.one.tests
+      : view.one.rows
+          .filter((row) => row.test)
+          .map((row) => ({ metric: "bleu", first: row.key, second: view.one.baseline, ...row.test }));
     return given.map((test) => {
       const [low, high] = test.ci ?? [test.low ?? null, test.high ?? null];
-      return { ...test, low, high, firstKey: test.first, secondKey: test.second, first: name(test.first), second: name(test.second), differs: test.differs ?? factors(view, test) };
+      return {
+        ...test,
+        low,
+        high,
+        firstKey: test.first,
+        secondKey: test.second,
+        first: name(test.first),
+        second: name(test.second),
+        differs: test.differs ?? factors(view, test),
+      };
     });
   }
 
@@ -71,59 +112,79 @@
   }
 
   function controls() {
-    const search = h("input", { type: "search", class: "search", value: state.tests, placeholder: "Search tests", "aria-label": "Search tests", on: { input: (event) => choose({ tests: event.target.value }) } });
-    const only = h("label", { class: "check" }, h("input", { type: "checkbox", checked: state.controlled, on: { change: (event) => choose({ controlled: event.target.checked }) } }), "only pairs that differ in one factor");
-    const metric = h("select", { "aria-label": "Metric of the tests", on: { change: (event) => choose({ metric: event.target.value }) } });
-    return h("div", { class: "control-line" }, search, metric, only, h("output", { class: "shown", "aria-live": "polite" }));
+    const search = h("input", {
+      type: "search",
+      class: "search",
+      value: state.tests,
+      placeholder: "Search tests",
+      "aria-label": "Search tests",
+      on: { input: (event) => choose({ tests: event.target.value }) },
+    });
+    const only = h(
+      "label",
+      { class: "check" },
+      h("input", {
+        type: "checkbox",
+        checked: state.controlled,
+        on: { change: (event) => choose({ controlled: event.target.checked }) },
+      }),
+      "only pairs that differ in one factor",
+    );
+    const metric = h("select", {
+      "aria-label": "Metric of the tests",
+      on: { change: (event) => choose({ metric: event.target.value }) },
+    });
+    return h(
+      "div",
+      { class: "control-line" },
+      search,
+      metric,
+      only,
+      h("output", { class: "shown", "aria-live": "polite" }),
+    );
   }
 
   function choices(select, metrics, metric) {
     select.hidden = metrics.length < 2;
-    select.replaceChildren(...metrics.map((name) => h("option", { value: name, selected: name === metric }, NAMES[name] ?? name)));
+    select.replaceChildren(
+      ...metrics.map((name) => h("option", { value: name, selected: name === metric }, NAMES[name] ?? name)),
+    );
   }
 
   function head() {
-    return h("thead", {}, h("tr", {}, ...COLUMNS.map(([id, label]) => {
-      const sorted = id === state.testSort;
-      const next = () => choose({ testSort: id, testDescending: sorted ? !state.testDescending : id === "delta" });
-      return h(
-        "th",
-        { scope: "col", class: ["first", "second"].includes(id) ? "name" : "number", "aria-sort": sorted ? (state.testDescending ? "descending" : "ascending") : "none" },
-        h("button", { type: "button", class: "sort", "data-focus": `test=${id}`, on: { click: next } }, label, h("span", { class: "arrow", "aria-hidden": "true" }, sorted ? (state.testDescending ? "▾" : "▴") : "")),
-      );
-    })));
+    const direction = state.testDescending ? "descending" : "ascending";
+    const columns = COLUMNS.map(([id, label]) => {
+      const sorted = id === state.testSort ? direction : null;
+      const sort = () => choose({ testSort: id, testDescending: sorted ? !state.testDescending : id === "delta" });
+      return sortHead({ label, text: ["first", "second"].includes(id), focus: `test=${id}`, sorted, sort });
+    });
+    return h("thead", {}, h("tr", {}, ...columns));
   }
 
-  const extent = (all) => d3.max(all.flatMap((test) => [test.low ?? test.delta, test.high ?? test.delta].map(Math.abs))) || 1;
+  const extent = (all) =>
+    d3.max(all.flatMap((test) => [test.low ?? test.delta, test.high ?? test.delta].map(Math.abs))) || 1;
 
   function line(test, most) {
+    const digits = ["bleu", "chrf"].includes(test.metric) ? 2 : 4;
     const scale = d3.scaleLinear([-most, most], [3, 97]);
-    const digits = test.metric && !["bleu", "chrf"].includes(test.metric) ? 4 : 2;
-    const range = missing(test.low) ? "" : ` ${interval([test.low, test.high], digits)}`;
-    const label = `${signed(test.delta, digits)}${range}`;
-    const bar = missing(test.low) ? "–" : h(
-      "span",
-      { class: "whisker", role: "img", "aria-label": label, title: label },
-      h("i", { class: "whisker-base", style: { left: `${scale(0)}%` } }),
-      h("i", { class: "whisker-line", style: { left: `${scale(test.low)}%`, width: `${scale(test.high) - scale(test.low)}%` } }),
-      h("i", { class: "whisker-dot", style: { left: `${scale(test.delta)}%` } }),
-    );
+    const ci = missing(test.low) ? null : [test.low, test.high];
+    const label = `${signed(test.delta, digits)} ${interval(ci, digits)}`;
     return h(
       "tr",
       {},
       h("th", { scope: "row", class: "name" }, test.first),
       h("td", { class: "name" }, test.second),
-      h("td", { class: "number" }, signed(test.delta, digits), test.significant ? h("abbr", { class: "star", title: "Significant after Holm's correction" }, "*") : null, test.one_seed ? h("abbr", { class: "muted", title: "One seed on a side: the test speaks of these runs only" }, "¹") : null, h("span", { class: "muted small" }, range)),
-      h("td", { class: "number" }, bar),
-      ...["p_bootstrap", "p_randomisation", "p_holm"].map((key) => h("td", { class: "number" }, probability(test[key]))),
+      h("td", { class: "number" }, difference({ ...test, ci }, digits)),
+      h("td", { class: "number" }, ci ? whisker({ value: test.delta, ci, base: 0, scale, label }) : "–"),
+      ...["p_bootstrap", "p_randomisation", "p_holm"].map((key) =>
+        h("td", { class: "number" }, probability(test[key])),
+      ),
       h("td", { class: "number" }, test.differs ? differing(test.differs) : "–"),
     );
   }
 
   function differing(factors) {
-    if (factors.length < 2) return factors[0] ?? "nothing";
-    const sign = h("button", { type: "button", class: "dagger", "aria-label": factors.join("; ") }, `${factors.length} factors †`);
-    return explains(sign, () => [h("ul", {}, ...factors.map((factor) => h("li", {}, factor)))]);
+    return factors.length < 2 ? (factors[0] ?? "nothing") : factorSign(factors, `${factors.length} factors †`);
   }
 
   Object.assign(attnlab, { comparisons });

@@ -20,7 +20,9 @@ globalThis.attnlab = {};
       else if (name === "style") for (const [key, set] of Object.entries(value)) element.style.setProperty(key, set);
       else element.setAttribute(name, value === true ? "" : value);
     }
-    element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+    element.append(
+      ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+    );
     return element;
   }
 
@@ -50,7 +52,11 @@ globalThis.attnlab = {};
   /* 12.3 M, 4.5 k: numbers to compare at a glance. */
   function short(value) {
     if (missing(value)) return "–";
-    for (const [size, unit] of [[1e9, " G"], [1e6, " M"], [1e3, " k"]]) {
+    for (const [size, unit] of [
+      [1e9, " G"],
+      [1e6, " M"],
+      [1e3, " k"],
+    ]) {
       if (Math.abs(value) >= size) return Number((value / size).toPrecision(3)) + unit;
     }
     return String(Number(value.toPrecision(3)));
@@ -69,7 +75,8 @@ globalThis.attnlab = {};
 
   const count = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
   const words = (name) => String(name).replaceAll("_", " ");
-  const show = (value) => (value === null || value === undefined ? "none" : typeof value === "object" ? JSON.stringify(value) : String(value));
+  const show = (value) =>
+    value === null || value === undefined ? "none" : typeof value === "object" ? JSON.stringify(value) : String(value);
   const mean = (values) => {
     const known = values.filter((value) => !missing(value));
     return known.length ? known.reduce((a, b) => a + b, 0) / known.length : null;
@@ -91,7 +98,23 @@ globalThis.attnlab = {};
   const narrow = () => matchMedia("(max-width: 700px)").matches;
 
   Object.assign(attnlab, {
-    data, h, svg, number, signed, interval, probability, short, duration, memory, count, words, show, mean,
-    missing, fileLink, webLink, narrow,
+    data,
+    h,
+    svg,
+    number,
+    signed,
+    interval,
+    probability,
+    short,
+    duration,
+    memory,
+    count,
+    words,
+    show,
+    mean,
+    missing,
+    fileLink,
+    webLink,
+    narrow,
   });
 })();

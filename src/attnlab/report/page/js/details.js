@@ -1,7 +1,8 @@
 /* What is behind a row: a drawer at the side, kept in the address, closed by Escape. */
 "use strict";
 (() => {
-  const { state, choose, h, parts, looks, swatch, badges, number, signed, interval, probability, heatmap, missing } = attnlab;
+  const { state, choose, h, parts, looks, swatch, badges, number, signed, interval, probability, heatmap, missing } =
+    attnlab;
   const drawer = document.getElementById("details");
   let opener = null;
 
@@ -27,12 +28,38 @@
 
   function head(view, row) {
     const place = view.rows.findIndex((other) => other.key === row.key);
-    const turn = (to, label, sign) => h("button", { type: "button", class: "quiet", "aria-label": label, disabled: place < 0 || !view.rows[to], on: { click: () => choose({ row: view.rows[to].key }) } }, sign);
+    const turn = (to, label, sign) =>
+      h(
+        "button",
+        {
+          type: "button",
+          class: "quiet",
+          "aria-label": label,
+          disabled: place < 0 || !view.rows[to],
+          on: { click: () => choose({ row: view.rows[to].key }) },
+        },
+        sign,
+      );
     return h(
       "header",
       { class: "drawer-head" },
-      h("h2", { id: "details-title", tabindex: "-1", autofocus: true }, missing(row.bleu?.mean) ? null : swatch(looks(view)(row)), row.name),
-      h("div", {}, turn(place - 1, "Previous row", "←"), turn(place + 1, "Next row", "→"), h("button", { type: "button", class: "quiet", "aria-label": "Close", on: { click: () => drawer.close() } }, "✕")),
+      h(
+        "h2",
+        { id: "details-title", tabindex: "-1", autofocus: true },
+        missing(row.bleu?.mean) ? null : swatch(looks(view)(row)),
+        row.name,
+      ),
+      h(
+        "div",
+        {},
+        turn(place - 1, "Previous row", "←"),
+        turn(place + 1, "Next row", "→"),
+        h(
+          "button",
+          { type: "button", class: "quiet", "aria-label": "Close", on: { click: () => drawer.close() } },
+          "✕",
+        ),
+      ),
     );
   }
 
@@ -41,7 +68,14 @@
       "div",
       { class: "drawer-body" },
       h("p", {}, row === view.baseline ? h("span", { class: "badge plain" }, "baseline") : null, badges(row)),
-      row.kind === "system" ? h("p", { class: "fine" }, row.origin ? `Translations from ${row.origin}: ` : "Translations from elsewhere: ", "neither their data nor their training is known here.") : null,
+      row.kind === "system"
+        ? h(
+            "p",
+            { class: "fine" },
+            row.origin ? `Translations from ${row.origin}: ` : "Translations from elsewhere: ",
+            "neither their data nor their training is known here.",
+          )
+        : null,
       row.bleu ? numbers(row) : h("p", { class: "notice" }, "This cell has no finished run."),
       parts.differs(row, view.baseline),
       row.kind === "system" && !row.runs.length ? null : parts.seeds(row),
@@ -55,12 +89,24 @@
   function numbers(row) {
     const shown = [
       ["BLEU", number(row.bleu.mean), [missing(row.bleu.sd) ? "" : `± ${number(row.bleu.sd)} `, interval(row.bleu.ci)]],
-      row.test ? ["Difference", signed(row.test.delta), `${interval(row.test.ci)} p ${probability(row.test.p_holm)}${row.test.significant ? " *" : ""}`] : null,
+      row.test
+        ? [
+            "Difference",
+            signed(row.test.delta),
+            `${interval(row.test.ci)} p ${probability(row.test.p_holm)}${row.test.significant ? " *" : ""}`,
+          ]
+        : null,
       row.chrf ? ["chrF", number(row.chrf.mean), missing(row.chrf.sd) ? "" : `± ${number(row.chrf.sd)}`] : null,
       ...Object.entries(row.metrics ?? {}).map(([name, value]) => [name, number(value.mean, 4), interval(value.ci, 4)]),
       row.aer ? ["AER", number(row.aer.predicted, 3), `input ${number(row.aer.input, 3)}`] : null,
     ].filter(Boolean);
-    return h("dl", { class: "numbers" }, ...shown.map(([term, value, note]) => h("div", {}, h("dt", {}, term), h("dd", {}, h("b", {}, value), h("span", { class: "muted" }, " ", note)))));
+    return h(
+      "dl",
+      { class: "numbers" },
+      ...shown.map(([term, value, note]) =>
+        h("div", {}, h("dt", {}, term), h("dd", {}, h("b", {}, value), h("span", { class: "muted" }, " ", note))),
+      ),
+    );
   }
 
   function sample(view, row) {
@@ -69,13 +115,24 @@
     const box = h("div", {});
     const show = (k) => {
       const found = all[k].rows[row.key];
-      const line = (term, text) => h("div", {}, h("dt", {}, term), h("dd", { dir: "auto", class: "sentence" }, text || "(empty)"));
+      const line = (term, text) =>
+        h("div", {}, h("dt", {}, term), h("dd", { dir: "auto", class: "sentence" }, text || "(empty)"));
       box.replaceChildren(
-        h("dl", { class: "texts" }, line("Source", all[k].source), line("Reference", all[k].reference), line("Translation", found.hypothesis)),
+        h(
+          "dl",
+          { class: "texts" },
+          line("Source", all[k].source),
+          line("Reference", all[k].reference),
+          line("Translation", found.hypothesis),
+        ),
         heatmap(all[k], found, `Attention of ${row.name}, sentence ${all[k].index + 1}`),
       );
     };
-    const select = h("select", { class: "sentences", "aria-label": "Sentence", on: { change: (event) => show(Number(event.target.value)) } }, ...all.map((sentence, k) => h("option", { value: k }, `${sentence.index + 1}: ${sentence.source.slice(0, 60)}`)));
+    const select = h(
+      "select",
+      { class: "sentences", "aria-label": "Sentence", on: { change: (event) => show(Number(event.target.value)) } },
+      ...all.map((sentence, k) => h("option", { value: k }, `${sentence.index + 1}: ${sentence.source.slice(0, 60)}`)),
+    );
     show(0);
     return parts.part("Sentences", select, box);
   }

@@ -1,7 +1,23 @@
 /* Main effects and interactions of the axes: the table of the model, and each level with its interval. */
 "use strict";
 (() => {
-  const { state, choose, h, FONT, chart, plainTable, scrolled, number, signed, interval, probability, missing, words, showTip, hideTip } = attnlab;
+  const {
+    state,
+    choose,
+    h,
+    FONT,
+    chart,
+    plainTable,
+    scrolled,
+    number,
+    signed,
+    interval,
+    probability,
+    missing,
+    words,
+    showTip,
+    hideTip,
+  } = attnlab;
   const ROW = 26; // pixels a level
 
   function effects(view, body) {
@@ -14,8 +30,21 @@
       h(
         "div",
         { class: "pair" },
-        h("div", {}, h("h3", {}, "How much each axis explains"), scrolled("Table of effects", model(found)), dropped(found)),
-        terms.length ? h("div", {}, h("div", { class: "panel-head" }, h("h3", {}, "Levels"), picker(terms, term)), dots(levels, term)) : null,
+        h(
+          "div",
+          {},
+          h("h3", {}, "How much each axis explains"),
+          scrolled("Table of effects", model(found)),
+          dropped(found),
+        ),
+        terms.length
+          ? h(
+              "div",
+              {},
+              h("div", { class: "panel-head" }, h("h3", {}, "Levels"), picker(terms, term)),
+              dots(levels, term),
+            )
+          : null,
       ),
     );
     return true;
@@ -24,7 +53,13 @@
   const name = (factors) => factors.map(words).join(" × ");
 
   function model(found) {
-    const rows = found.terms.map((term) => [name(term.factors), String(term.df), number(term.F), probability(term.p), number(term.share, 3)]);
+    const rows = found.terms.map((term) => [
+      name(term.factors),
+      String(term.df),
+      number(term.F),
+      probability(term.p),
+      number(term.share, 3),
+    ]);
     return plainTable(["Term", "df", "F", "p", "Partial η²"], rows);
   }
 
@@ -39,13 +74,19 @@
   function picker(terms, term) {
     return h(
       "select",
-      { "aria-label": "Effect", "data-focus": "effect", on: { change: (event) => choose({ effect: event.target.value }) } },
+      {
+        "aria-label": "Effect",
+        "data-focus": "effect",
+        on: { change: (event) => choose({ effect: event.target.value }) },
+      },
       ...terms.map((one) => h("option", { value: one, selected: one === term }, words(one))),
     );
   }
 
   function dots(levels, term) {
-    const points = levels.map((level) => ({ ...level, label: level.options.join(", ") })).sort((a, b) => b.effect - a.effect);
+    const points = levels
+      .map((level) => ({ ...level, label: level.options.join(", ") }))
+      .sort((a, b) => b.effect - a.effect);
     const say = (point) => `${signed(point.effect)} ${missing(point.low) ? "" : interval([point.low, point.high])}`;
     return chart({
       label: `Effect of ${words(term)} on BLEU`,
@@ -59,12 +100,32 @@
           marginRight: 16,
           marginBottom: 50,
           style: FONT,
-          x: { nice: true, ticks: 5, tickSize: 0, label: "Effect in BLEU", labelAnchor: "center", labelOffset: 38, labelArrow: "none" },
-          y: { domain: points.map((point) => point.label), label: null, tickSize: 0, tickFormat: (text) => cut(text, left / 7) },
+          x: {
+            nice: true,
+            ticks: 5,
+            tickSize: 0,
+            label: "Effect in BLEU",
+            labelAnchor: "center",
+            labelOffset: 38,
+            labelArrow: "none",
+          },
+          y: {
+            domain: points.map((point) => point.label),
+            label: null,
+            tickSize: 0,
+            tickFormat: (text) => cut(text, left / 7),
+          },
           marks: [
             Plot.gridX({ ticks: 5, stroke: "var(--line)", strokeOpacity: 1 }),
             Plot.ruleX([0], { stroke: "var(--muted)", strokeDasharray: "5 3" }),
-            Plot.ruleY(points, { y: "label", x1: "low", x2: "high", stroke: "var(--series-1)", strokeWidth: 2.5, strokeOpacity: 0.5 }),
+            Plot.ruleY(points, {
+              y: "label",
+              x1: "low",
+              x2: "high",
+              stroke: "var(--series-1)",
+              strokeWidth: 2.5,
+              strokeOpacity: 0.5,
+            }),
             Plot.dot(points, { y: "label", x: "effect", r: 5, fill: "var(--series-1)" }),
             Plot.dot(points, Plot.pointerY({ y: "label", x: "effect", r: 8, stroke: "var(--ink)", maxRadius: 30 })),
           ],

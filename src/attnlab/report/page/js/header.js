@@ -11,10 +11,20 @@
     }
     switcher(one);
     at("summary").replaceChildren(...summary(one));
-    at("facts").replaceChildren(...facts(one, baseline).map(([term, ...value]) => h("div", { class: ["BLEU", "chrF", "Intervals", "Tests"].includes(term) ? "long" : null }, h("dt", {}, term), h("dd", {}, ...value))));
+    at("facts").replaceChildren(
+      ...facts(one, baseline).map(([term, ...value]) =>
+        h(
+          "div",
+          { class: ["BLEU", "chrF", "Intervals", "Tests"].includes(term) ? "long" : null },
+          h("dt", {}, term),
+          h("dd", {}, ...value),
+        ),
+      ),
+    );
     at("notes").replaceChildren(...notes(one));
     at("files").replaceChildren(...files(one));
-    at("made-with").textContent = `Made by attnlab ${data.version}${data.anonymous ? ", without names and paths" : ""}.`;
+    at("made-with").textContent =
+      `Made by attnlab ${data.version}${data.anonymous ? ", without names and paths" : ""}.`;
   }
 
   function switcher(one) {
@@ -25,8 +35,13 @@
         h(
           "button",
           {
-            type: "button", class: "tab", "aria-pressed": String(other === one),
-            on: { click: () => choose({ comparison: other.id, filters: {}, off: [], row: "", page: 0, sentence: 0, group: "" }) },
+            type: "button",
+            class: "tab",
+            "aria-pressed": String(other === one),
+            on: {
+              click: () =>
+                choose({ comparison: other.id, filters: {}, off: [], row: "", page: 0, sentence: 0, group: "" }),
+            },
           },
           other.label,
         ),
@@ -66,7 +81,11 @@
       ["Tests", `two-sided approximate randomisation, ${one.trials.toLocaleString("en")} trials, after Holm`],
       ["BLEU", h("code", {}, one.signature)],
       one.chrf_signature ? ["chrF", h("code", {}, one.chrf_signature)] : null,
-      ["Data", one.origin ?? "", one.fingerprint ? [" ", h("code", { title: "Fingerprint of the test set's text" }, one.fingerprint)] : null],
+      [
+        "Data",
+        one.origin ?? "",
+        one.fingerprint ? [" ", h("code", { title: "Fingerprint of the test set's text" }, one.fingerprint)] : null,
+      ],
     ].filter(Boolean);
   }
 
@@ -75,9 +94,14 @@
     const stem = (name) => (one.files ?? "table").replace(/^table/, name);
     const found = [
       ...["table.csv", "table.md", "table.tex"].map((name) => stem("table") + name.slice(5)),
-      ...["tests", "lengths", "effects"].map((name) => `${stem(name)}.csv`), "checklist.md",
+      ...["tests", "lengths", "effects"].map((name) => `${stem(name)}.csv`),
+      "checklist.md",
     ];
-    return ["Beside this page: ", ...listed(found.map((name) => h("a", { href: encodeURIComponent(name) }, name))), "."];
+    return [
+      "Beside this page: ",
+      ...listed(found.map((name) => h("a", { href: encodeURIComponent(name) }, name))),
+      ".",
+    ];
   }
 
   function notes(one) {
@@ -93,7 +117,8 @@
   function themeSwitch() {
     const button = at("theme");
     const root = document.documentElement;
-    const dark = () => (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+    const dark = () =>
+      (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
     const say = () => {
       button.textContent = dark() ? "Light" : "Dark";
       button.setAttribute("aria-label", `Switch to ${dark() ? "light" : "dark"} colours`);

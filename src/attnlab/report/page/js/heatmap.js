@@ -8,12 +8,16 @@
   const LEAST = 0.004; // weights below are not to be seen
 
   const segmenter = globalThis.Intl?.Segmenter ? new Intl.Segmenter(undefined, { granularity: "grapheme" }) : null;
-  const letters = (text) => (segmenter ? Array.from(segmenter.segment(text), ({ segment }) => segment) : Array.from(text));
+  const letters = (text) =>
+    segmenter ? Array.from(segmenter.segment(text), ({ segment }) => segment) : Array.from(text);
 
   function shorten(token) {
     const signs = letters(token.replaceAll(SPACE, "").replaceAll(TIE, "") || token);
     const text = signs.length > LONGEST ? `${signs.slice(0, LONGEST - 1).join("")}…` : signs.join("");
-    return { text, wide: signs.slice(0, LONGEST).reduce((sum, sign) => sum + (sign.codePointAt(0) > 0x2e7f ? 2 : 1), 0) };
+    return {
+      text,
+      wide: signs.slice(0, LONGEST).reduce((sum, sign) => sum + (sign.codePointAt(0) > 0x2e7f ? 2 : 1), 0),
+    };
   }
 
   /* The word each piece belongs to: by '▁' where any piece has it, else by ties. */
@@ -22,7 +26,8 @@
     let word = -1;
     let tied = false;
     return pieces.map((piece, k) => {
-      const joined = k > 0 && (subword ? !piece.startsWith(SPACE) : tied || (piece.startsWith(TIE) && piece.length > 1));
+      const joined =
+        k > 0 && (subword ? !piece.startsWith(SPACE) : tied || (piece.startsWith(TIE) && piece.length > 1));
       if (!joined) word += 1;
       tied = !subword && piece.endsWith(TIE) && piece.length > 1;
       return word;
@@ -69,8 +74,17 @@
   }
 
   function plot(data, gold, across, down, width) {
-    const left = 14 + 7 * Math.min(LONGEST, d3.max(down, ({ wide }) => wide));
-    const longest = Math.min(LONGEST, d3.max(across, ({ wide }) => wide));
+    const left =
+      14 +
+      7 *
+        Math.min(
+          LONGEST,
+          d3.max(down, ({ wide }) => wide),
+        );
+    const longest = Math.min(
+      LONGEST,
+      d3.max(across, ({ wide }) => wide),
+    );
     const dense = (width - left) / across.length < 20; // then only upright labels are apart
     const turn = longest <= 2 ? 0 : dense ? -90 : -45;
     const top = turn === 0 ? 26 : turn === -45 ? 16 + 5.6 * longest : 12 + 7 * longest;
@@ -81,18 +95,52 @@
     const drawn = Plot.plot({
       width: left + right + size * across.length,
       height: top + 6 + size * down.length,
-      marginLeft: left, marginTop: top, marginRight: right, marginBottom: 6,
+      marginLeft: left,
+      marginTop: top,
+      marginRight: right,
+      marginBottom: 6,
       style: { ...FONT, maxWidth: "none" },
       x: { type: "band", domain: d3.range(across.length), axis: null, padding: 0.06 },
       y: { type: "band", domain: d3.range(down.length), axis: null, padding: 0.06 },
       opacity: { domain: [0, 1], range: [0, 1] },
       marks: [
         Plot.cell(data, { x: "column", y: "row", fill: "var(--heat-empty)", rx: 2 }),
-        Plot.cell(data.filter(({ weight }) => weight > LEAST), { x: "column", y: "row", fill: "var(--heat)", fillOpacity: "weight", rx: 2 }),
-        Plot.cell(gold, { x: "column", y: "row", fill: "none", stroke: "var(--gold)", strokeWidth: 1.8, rx: 2, inset: -0.5 }),
-        Plot.axisX({ anchor: "top", tickSize: 0, tickPadding: 5, tickRotate: turn, textAnchor: turn ? "start" : "middle", tickFormat: (k) => across[k].text, label: null, fontSize }),
+        Plot.cell(
+          data.filter(({ weight }) => weight > LEAST),
+          { x: "column", y: "row", fill: "var(--heat)", fillOpacity: "weight", rx: 2 },
+        ),
+        Plot.cell(gold, {
+          x: "column",
+          y: "row",
+          fill: "none",
+          stroke: "var(--gold)",
+          strokeWidth: 1.8,
+          rx: 2,
+          inset: -0.5,
+        }),
+        Plot.axisX({
+          anchor: "top",
+          tickSize: 0,
+          tickPadding: 5,
+          tickRotate: turn,
+          textAnchor: turn ? "start" : "middle",
+          tickFormat: (k) => across[k].text,
+          label: null,
+          fontSize,
+        }),
         Plot.axisY({ tickSize: 0, tickPadding: 6, tickFormat: (k) => down[k].text, label: null, fontSize }),
-        Plot.cell(data, Plot.pointer({ x: "column", y: "row", fill: "none", stroke: "var(--ink)", strokeWidth: 1.5, rx: 2, maxRadius: size })),
+        Plot.cell(
+          data,
+          Plot.pointer({
+            x: "column",
+            y: "row",
+            fill: "none",
+            stroke: "var(--ink)",
+            strokeWidth: 1.5,
+            rx: 2,
+            maxRadius: size,
+          }),
+        ),
       ],
     });
     return drawn;

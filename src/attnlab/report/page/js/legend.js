@@ -6,7 +6,11 @@
   /* entries: {key, name, look, value, slope, note}; `chart` is the figure whose layers carry the keys. */
   function legend(label, entries, chart) {
     const focused = document.activeElement?.dataset?.focus;
-    const list = h("ul", { class: "legend", "aria-label": label }, ...entries.map((entry) => h("li", {}, item(entry, chart))));
+    const list = h(
+      "ul",
+      { class: "legend", "aria-label": label },
+      ...entries.map((entry) => h("li", {}, item(entry, chart))),
+    );
     if (focused?.startsWith("line=")) {
       requestAnimationFrame(() => list.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus());
     }
@@ -19,12 +23,17 @@
     return h(
       "button",
       {
-        type: "button", class: "legend-item", "aria-pressed": String(!off), "data-focus": `line=${key}`,
+        type: "button",
+        class: "legend-item",
+        "aria-pressed": String(!off),
+        "data-focus": `line=${key}`,
         title: off ? "Show this line" : "Hide this line",
         on: {
           click: () => choose({ off: off ? state.off.filter((other) => other !== key) : [...state.off, key] }),
-          pointerenter: () => forward(true), pointerleave: () => forward(false),
-          focus: () => forward(true), blur: () => forward(false),
+          pointerenter: () => forward(true),
+          pointerleave: () => forward(false),
+          focus: () => forward(true),
+          blur: () => forward(false),
         },
       },
       swatch(look),

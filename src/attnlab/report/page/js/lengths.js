@@ -2,28 +2,45 @@
 "use strict";
 (() => {
   const { state, choose, h, mean, missing, number, signed, interval, looks, groupLook, legend, lengthChart } = attnlab;
-  const KINDS = { source_words: "source words", reference_words: "reference words", source_pieces: "source pieces", reference_pieces: "reference pieces" };
+  const KINDS = {
+    source_words: "source words",
+    reference_words: "reference words",
+    source_pieces: "source pieces",
+    reference_pieces: "reference pieces",
+  };
   const LIMITS = [12, 30, 60];
 
   function lengths(view, body) {
-    const kinds = Object.keys(KINDS).filter((kind) => view.one.rows.some((row) => row.lengths?.[kind]?.buckets?.length));
+    const kinds = Object.keys(KINDS).filter((kind) =>
+      view.one.rows.some((row) => row.lengths?.[kind]?.buckets?.length),
+    );
     if (!kinds.length) return false;
     const kind = kinds.includes(state.kind) ? state.kind : kinds[0];
-    const differences = view.one.rows.some((row) => row.lengths?.[kind]?.buckets?.some((bucket) => !missing(bucket.delta)));
+    const differences = view.one.rows.some((row) =>
+      row.lengths?.[kind]?.buckets?.some((bucket) => !missing(bucket.delta)),
+    );
     const difference = state.difference && differences;
-    const { lines, left } = state.group && state.average ? groupLines(view, kind, difference) : cellLines(view, kind, difference);
+    const { lines, left } =
+      state.group && state.average ? groupLines(view, kind, difference) : cellLines(view, kind, difference);
     const drawn = lines.filter((line) => !state.off.includes(line.key));
     const figure = lengthChart({ lines: drawn, unit: KINDS[kind], difference, baseline: view.baseline });
     body.replaceChildren(
       options(kinds, kind, differences, difference, left > 0 || state.lines !== LIMITS[0]),
-      h("div", { class: "with-legend" }, figure, h("div", {}, legendHead(KINDS[kind]), legend("Lines of the chart", lines.map(entry), figure), more(left))),
+      h(
+        "div",
+        { class: "with-legend" },
+        figure,
+        h("div", {}, legendHead(KINDS[kind]), legend("Lines of the chart", lines.map(entry), figure), more(left)),
+      ),
     );
     return true;
   }
 
   function cellLines(view, kind, difference) {
     const look = looks(view);
-    const able = view.scored.filter((row) => row.lengths?.[kind]?.buckets?.length && !(difference && row === view.baseline));
+    const able = view.scored.filter(
+      (row) => row.lengths?.[kind]?.buckets?.length && !(difference && row === view.baseline),
+    );
     const best = able.slice(0, state.lines);
     const baseline = able.includes(view.baseline) && !best.includes(view.baseline) ? [view.baseline] : [];
     const lines = [...best, ...baseline].map((row) => ({
@@ -51,13 +68,27 @@
         const rows = group.rows.filter((row) => row.bleu?.mean !== undefined && row.lengths?.[kind]?.buckets?.length);
         if (!rows.length) return null;
         const points = rows[0].lengths[kind].buckets.map((bucket, k) => {
-          const values = rows.map((row) => point(row.lengths[kind].buckets[k] ?? {}, difference).y).filter((y) => y !== null);
-          return { ...bucket, x: bucket.centre, y: mean(values), low: d3.min(values) ?? null, high: d3.max(values) ?? null, cells: values.length };
+          const values = rows
+            .map((row) => point(row.lengths[kind].buckets[k] ?? {}, difference).y)
+            .filter((y) => y !== null);
+          return {
+            ...bucket,
+            x: bucket.centre,
+            y: mean(values),
+            low: d3.min(values) ?? null,
+            high: d3.max(values) ?? null,
+            cells: values.length,
+          };
         });
         const slope = mean(rows.map((row) => row.lengths[kind].slope?.value ?? null));
         return {
-          key: group.name, name: `${group.name} (mean of ${rows.length})`, look: groupLook(group),
-          bleu: mean(rows.map((row) => row.bleu.mean)), slope: slope === null ? null : { value: slope }, points, range: true,
+          key: group.name,
+          name: `${group.name} (mean of ${rows.length})`,
+          look: groupLook(group),
+          bleu: mean(rows.map((row) => row.bleu.mean)),
+          slope: slope === null ? null : { value: slope },
+          points,
+          range: true,
         };
       })
       .filter(Boolean);
@@ -81,7 +112,9 @@
   }
 
   function more(left) {
-    return left > 0 ? h("p", { class: "fine" }, `The best ${state.lines} and the baseline are drawn; ${left} more are in view.`) : null;
+    return left > 0
+      ? h("p", { class: "fine" }, `The best ${state.lines} and the baseline are drawn; ${left} more are in view.`)
+      : null;
   }
 
   function options(kinds, kind, differences, difference, limited) {
@@ -99,11 +132,31 @@
     return h(
       "div",
       { class: "control-line" },
-      choice("Length in", kinds.map((one) => [one, KINDS[one]]), kind, (value) => choose({ kind: value })),
+      choice(
+        "Length in",
+        kinds.map((one) => [one, KINDS[one]]),
+        kind,
+        (value) => choose({ kind: value }),
+      ),
       differences
-        ? choice("Show", [["", "BLEU"], ["1", "difference from the baseline"]], difference ? "1" : "", (value) => choose({ difference: value === "1" }))
+        ? choice(
+            "Show",
+            [
+              ["", "BLEU"],
+              ["1", "difference from the baseline"],
+            ],
+            difference ? "1" : "",
+            (value) => choose({ difference: value === "1" }),
+          )
         : null,
-      limited ? choice("Lines", LIMITS.map((n) => [String(n), `best ${n}`]), String(state.lines), (value) => choose({ lines: Number(value) })) : null,
+      limited
+        ? choice(
+            "Lines",
+            LIMITS.map((n) => [String(n), `best ${n}`]),
+            String(state.lines),
+            (value) => choose({ lines: Number(value) }),
+          )
+        : null,
     );
   }
 

@@ -12,22 +12,32 @@
       label: `${y} over length in ${unit}`,
       caption: caption(lines, buckets),
       className: "length-chart",
-      draw: (width) => interactive(plot(lines, buckets, { width, unit, difference }), lines, buckets, { unit, difference }),
+      draw: (width) =>
+        interactive(plot(lines, buckets, { width, unit, difference }), lines, buckets, { unit, difference }),
       table: () => ({
         head: [`${unit}`, "n", ...lines.map((line) => line.name)],
-        rows: buckets.map((bucket, k) => [bucket.label, String(bucket.n), ...lines.map((line) => cell(at(line, bucket), difference))]),
+        rows: buckets.map((bucket, k) => [
+          bucket.label,
+          String(bucket.n),
+          ...lines.map((line) => cell(at(line, bucket), difference)),
+        ]),
       }),
     });
   }
 
   const at = (line, bucket) => line.points.find((point) => point.label === bucket.label);
-  const cell = (point, difference) => (point ? `${(difference ? signed : number)(point.y)} ${interval([point.low, point.high].includes(null) ? null : [point.low, point.high])}` : "–");
+  const cell = (point, difference) =>
+    point
+      ? `${(difference ? signed : number)(point.y)} ${interval([point.low, point.high].includes(null) ? null : [point.low, point.high])}`
+      : "–";
 
   function caption(lines, buckets) {
-    const marked = (mark) => buckets.filter((bucket) => lines.some((line) => at(line, bucket)?.mark === mark)).map((bucket) => bucket.label);
+    const marked = (mark) =>
+      buckets.filter((bucket) => lines.some((line) => at(line, bucket)?.mark === mark)).map((bucket) => bucket.label);
     const [few, short] = [marked("few"), marked("too_short")];
     const said = [];
-    if (lines.length > CROWD) said.push("Bands are faint among so many lines: point at a line of the list to bring its own forward.");
+    if (lines.length > CROWD)
+      said.push("Bands are faint among so many lines: point at a line of the list to bring its own forward.");
     if (lines.some((line) => line.range)) said.push("Bands: the range of the group's cells, not an interval.");
     if (few.length) said.push(`Hollow marks: few sentences (${few.join(", ")}); read them with care.`);
     if (short.length) said.push(`No score: too short for the longest n-gram (${short.join(", ")}).`);
@@ -42,11 +52,32 @@
       const render = keyed(line.key);
       const thick = line.baseline || line.look.heavy ? 2.8 : 1.9;
       return [
-        Plot.areaY(points, { x: "x", y1: "low", y2: "high", fill: line.look.color, fillOpacity: crowd ? 0.03 : 0.12, render: keyed(line.key, "band") }),
-        Plot.lineY(points, { x: "x", y: "y", stroke: line.look.color, strokeWidth: thick, strokeDasharray: line.look.dash, strokeLinejoin: "round", render }),
+        Plot.areaY(points, {
+          x: "x",
+          y1: "low",
+          y2: "high",
+          fill: line.look.color,
+          fillOpacity: crowd ? 0.03 : 0.12,
+          render: keyed(line.key, "band"),
+        }),
+        Plot.lineY(points, {
+          x: "x",
+          y: "y",
+          stroke: line.look.color,
+          strokeWidth: thick,
+          strokeDasharray: line.look.dash,
+          strokeLinejoin: "round",
+          render,
+        }),
         Plot.dot(known, {
-          x: "x", y: "y", symbol: line.look.symbol, r: 3.6, stroke: line.look.color, strokeWidth: 1.6,
-          fill: (point) => (point.mark === "few" ? "var(--surface)" : line.look.color), render,
+          x: "x",
+          y: "y",
+          symbol: line.look.symbol,
+          r: 3.6,
+          stroke: line.look.color,
+          strokeWidth: 1.6,
+          fill: (point) => (point.mark === "few" ? "var(--surface)" : line.look.color),
+          render,
         }),
       ];
     });
@@ -58,7 +89,16 @@
       marginBottom: 50,
       marginTop: 30,
       style: FONT,
-      x: { domain: extent(buckets), ticks: buckets.map((bucket) => bucket.centre), tickFormat: (x) => buckets.find((bucket) => bucket.centre === x)?.label ?? "", tickSize: 0, label: `Length in ${unit}`, labelAnchor: "center", labelOffset: 38, labelArrow: "none" },
+      x: {
+        domain: extent(buckets),
+        ticks: buckets.map((bucket) => bucket.centre),
+        tickFormat: (x) => buckets.find((bucket) => bucket.centre === x)?.label ?? "",
+        tickSize: 0,
+        label: `Length in ${unit}`,
+        labelAnchor: "center",
+        labelOffset: 38,
+        labelArrow: "none",
+      },
       y: { nice: true, axis: null },
       marks: [
         Plot.gridY({ ticks: 7, stroke: "var(--line)", strokeOpacity: 1 }),
@@ -113,18 +153,29 @@
       .map((line) => ({ line, point: at(line, bucket) }))
       .filter(({ point }) => point && point.y !== null)
       .sort((a, b) => b.point.y - a.point.y);
-    const rows = values.slice(0, SHOWN).map(({ line, point }) =>
-      h(
-        "tr",
-        {},
-        h("th", { scope: "row" }, swatch(line.look), line.name),
-        h("td", { class: "number" }, (difference ? signed : number)(point.y)),
-        h("td", { class: "number muted" }, point.low === null ? "" : interval([point.low, point.high], 1)),
-      ),
-    );
+    const rows = values
+      .slice(0, SHOWN)
+      .map(({ line, point }) =>
+        h(
+          "tr",
+          {},
+          h("th", { scope: "row" }, swatch(line.look), line.name),
+          h("td", { class: "number" }, (difference ? signed : number)(point.y)),
+          h("td", { class: "number muted" }, point.low === null ? "" : interval([point.low, point.high], 1)),
+        ),
+      );
     const left = values.length - rows.length;
     return [
-      h("p", { class: "tip-title" }, `${bucket.label} ${unit}`, h("span", { class: "muted" }, ` n = ${bucket.n.toLocaleString("en")}${bucket.mark ? `, ${words(bucket.mark)}` : ""}`)),
+      h(
+        "p",
+        { class: "tip-title" },
+        `${bucket.label} ${unit}`,
+        h(
+          "span",
+          { class: "muted" },
+          ` n = ${bucket.n.toLocaleString("en")}${bucket.mark ? `, ${words(bucket.mark)}` : ""}`,
+        ),
+      ),
       h("table", {}, h("tbody", {}, ...rows)),
       left > 0 ? h("p", { class: "muted" }, `and ${left} more`) : null,
     ].filter(Boolean);

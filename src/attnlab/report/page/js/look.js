@@ -23,13 +23,24 @@
   // The twelve corners of a plus sign, and the same turned by an eighth.
   const plus = (start) => {
     const aside = Math.atan2(1, 3) / (2 * Math.PI);
-    return Array.from({ length: 4 }, (_, k) => [k / 4 - aside, k / 4 + aside, k / 4 + 0.125].map((turn) => turn + start)).flat();
+    return Array.from({ length: 4 }, (_, k) =>
+      [k / 4 - aside, k / 4 + aside, k / 4 + 0.125].map((turn) => turn + start),
+    ).flat();
   };
   const PLUS = [1.1, 1.1, 0.49];
   const SYMBOLS = [
-    d3.symbolCircle, d3.symbolSquare, d3.symbolTriangle, d3.symbolDiamond, corners(around(3, 0.5), [1.25]),
-    corners(plus(0), PLUS), d3.symbolStar, corners(around(6)), corners(around(3, 0.75), [1.25]), corners(around(5)),
-    corners(around(3, 0.25), [1.25]), corners(plus(0.125), PLUS),
+    d3.symbolCircle,
+    d3.symbolSquare,
+    d3.symbolTriangle,
+    d3.symbolDiamond,
+    corners(around(3, 0.5), [1.25]),
+    corners(plus(0), PLUS),
+    d3.symbolStar,
+    corners(around(6)),
+    corners(around(3, 0.75), [1.25]),
+    corners(around(5)),
+    corners(around(3, 0.25), [1.25]),
+    corners(plus(0.125), PLUS),
   ];
   const BLACK = [11, 5, 6]; // symbols of the cells without attention
 
@@ -38,8 +49,17 @@
     dash: DASHES[dash % DASHES.length],
     symbol: SYMBOLS[symbol % SYMBOLS.length],
   });
-  const outside = (number) => ({ color: "var(--muted)", dash: "2 2", symbol: SYMBOLS.at(-1 - (number % SYMBOLS.length)) });
-  const black = (number) => ({ color: "var(--ink)", dash: "8 4", symbol: SYMBOLS[BLACK[number % BLACK.length]], heavy: true });
+  const outside = (number) => ({
+    color: "var(--muted)",
+    dash: "2 2",
+    symbol: SYMBOLS.at(-1 - (number % SYMBOLS.length)),
+  });
+  const black = (number) => ({
+    color: "var(--ink)",
+    dash: "8 4",
+    symbol: SYMBOLS[BLACK[number % BLACK.length]],
+    heavy: true,
+  });
   /* Of a group, by its name and its place: what has no such option is black, what is not known is grey. */
   function groupLook({ name, index }) {
     if (name === OUTSIDE) return outside(0);
@@ -55,9 +75,14 @@
     const found = new Map();
     const attending = one.rows.filter(attends);
     const text = (row, axis) => String(row.axes[axis]);
-    const options = new Map(data.axes.map((axis) => [axis, [...new Set(attending.map((row) => text(row, axis)))].sort()]));
-    const ranked = data.axes.filter((axis) => options.get(axis).length > 1).sort((a, b) => options.get(b).length - options.get(a).length);
-    const alike = new Set(attending.map((row) => JSON.stringify(data.axes.map((axis) => text(row, axis))))).size < attending.length;
+    const options = new Map(
+      data.axes.map((axis) => [axis, [...new Set(attending.map((row) => text(row, axis)))].sort()]),
+    );
+    const ranked = data.axes
+      .filter((axis) => options.get(axis).length > 1)
+      .sort((a, b) => options.get(b).length - options.get(a).length);
+    const alike =
+      new Set(attending.map((row) => JSON.stringify(data.axes.map((axis) => text(row, axis))))).size < attending.length;
     let [number, without, grey] = [0, 0, 0];
     for (const row of one.rows) {
       if (row.kind === "system") found.set(row.key, outside(grey++));
@@ -82,7 +107,9 @@
     const options = [...(axes.find(({ axis }) => axis === state.group)?.counts.keys() ?? [])];
     return (row) => {
       const value = options.length ? option(row, state.group) : null;
-      return value === null ? rows.get(row.key) : { ...groupLook({ name: value, index: options.indexOf(value) }), symbol: rows.get(row.key).symbol };
+      return value === null
+        ? rows.get(row.key)
+        : { ...groupLook({ name: value, index: options.indexOf(value) }), symbol: rows.get(row.key).symbol };
     };
   }
 
@@ -91,7 +118,13 @@
     return svg(
       "svg",
       { class: "swatch", width: 30, height: 12, viewBox: "-15 -6 30 12", "aria-hidden": "true" },
-      svg("line", { x1: -15, x2: 15, stroke: look.color, "stroke-width": look.heavy ? 2.6 : 2, "stroke-dasharray": look.dash }),
+      svg("line", {
+        x1: -15,
+        x2: 15,
+        stroke: look.color,
+        "stroke-width": look.heavy ? 2.6 : 2,
+        "stroke-dasharray": look.dash,
+      }),
       svg("path", { d: d3.symbol(look.symbol, 38)(), fill: look.color }),
     );
   }

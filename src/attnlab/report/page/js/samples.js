@@ -16,7 +16,9 @@
     body.replaceChildren(
       picker(all, place),
       texts(sentence),
-      rows.length ? h("div", { class: "cards" }, ...shown.map((row) => card(view, sentence, row))) : h("p", { class: "nothing" }, "No cell in view has this sentence."),
+      rows.length
+        ? h("div", { class: "cards" }, ...shown.map((row) => card(view, sentence, row)))
+        : h("p", { class: "nothing" }, "No cell in view has this sentence."),
       more(rows.length, shown.length),
     );
     if (focused) body.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
@@ -30,15 +32,34 @@
   }
 
   function picker(all, place) {
-    const turn = (to, label, sign) => h("button", { type: "button", class: "quiet", "aria-label": label, "data-focus": label, disabled: to < 0 || to >= all.length, on: { click: () => choose({ sentence: to }) } }, sign);
+    const turn = (to, label, sign) =>
+      h(
+        "button",
+        {
+          type: "button",
+          class: "quiet",
+          "aria-label": label,
+          "data-focus": label,
+          disabled: to < 0 || to >= all.length,
+          on: { click: () => choose({ sentence: to }) },
+        },
+        sign,
+      );
     return h(
       "div",
       { class: "control-line" },
       turn(place - 1, "Previous sentence", "←"),
       h(
         "select",
-        { class: "sentences", "aria-label": "Sentence", "data-focus": "sentence", on: { change: (event) => choose({ sentence: Number(event.target.value) }) } },
-        ...all.map((sentence, k) => h("option", { value: k, selected: k === place }, `${sentence.index + 1}: ${beginning(sentence.source)}`)),
+        {
+          class: "sentences",
+          "aria-label": "Sentence",
+          "data-focus": "sentence",
+          on: { change: (event) => choose({ sentence: Number(event.target.value) }) },
+        },
+        ...all.map((sentence, k) =>
+          h("option", { value: k, selected: k === place }, `${sentence.index + 1}: ${beginning(sentence.source)}`),
+        ),
       ),
       turn(place + 1, "Next sentence", "→"),
       h("span", { class: "shown" }, `${place + 1} of ${all.length}`),
@@ -52,18 +73,31 @@
   }
 
   function texts(sentence) {
-    const line = (term, text) => h("div", {}, h("dt", {}, term), h("dd", { dir: "auto", class: "sentence" }, text || "(empty)"));
+    const line = (term, text) =>
+      h("div", {}, h("dt", {}, term), h("dd", { dir: "auto", class: "sentence" }, text || "(empty)"));
     return h("dl", { class: "texts" }, line("Source", sentence.source), line("Reference", sentence.reference));
   }
 
   function card(view, sentence, row) {
     const found = sentence.rows[row.key];
-    const name = h("button", { type: "button", class: "open", "data-focus": `card=${row.key}`, on: { click: () => choose({ row: row.key }) } }, row.name);
+    const name = h(
+      "button",
+      { type: "button", class: "open", "data-focus": `card=${row.key}`, on: { click: () => choose({ row: row.key }) } },
+      row.name,
+    );
     const score = row.bleu ? h("span", { class: "muted" }, `BLEU ${number(row.bleu.mean)}`) : null;
     return h(
       "article",
       { class: "card", "aria-label": row.name },
-      h("h3", {}, swatch(looks(view)(row)), name, dagger(row), row === view.baseline ? h("span", { class: "badge plain" }, "baseline") : null, score),
+      h(
+        "h3",
+        {},
+        swatch(looks(view)(row)),
+        name,
+        dagger(row),
+        row === view.baseline ? h("span", { class: "badge plain" }, "baseline") : null,
+        score,
+      ),
       h("p", { class: "sentence", dir: "auto" }, found.hypothesis || "(empty)"),
       heatmap(sentence, found, `Attention of ${row.name}, sentence ${sentence.index + 1}`),
     );
@@ -71,7 +105,15 @@
 
   function more(all, shown) {
     if (all <= shown) return "";
-    return h("p", {}, h("button", { type: "button", class: "quiet", "data-focus": "more", on: { click: () => choose({ shown: shown + STEP }) } }, `Show ${Math.min(STEP, all - shown)} more of ${all - shown}`));
+    return h(
+      "p",
+      {},
+      h(
+        "button",
+        { type: "button", class: "quiet", "data-focus": "more", on: { click: () => choose({ shown: shown + STEP }) } },
+        `Show ${Math.min(STEP, all - shown)} more of ${all - shown}`,
+      ),
+    );
   }
 
   Object.assign(attnlab, { samples });

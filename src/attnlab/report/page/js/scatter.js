@@ -1,10 +1,33 @@
 /* Quality against cost, and against alignment: a mark a cell. */
 "use strict";
 (() => {
-  const { state, choose, h, FONT, chart, narrow, looks, groupLook, mean, swatch, number, interval, short, duration, memory, missing, showTip, hideTip } = attnlab;
+  const {
+    state,
+    choose,
+    h,
+    FONT,
+    chart,
+    narrow,
+    looks,
+    groupLook,
+    mean,
+    swatch,
+    number,
+    interval,
+    short,
+    duration,
+    memory,
+    missing,
+    showTip,
+    hideTip,
+  } = attnlab;
   const COSTS = {
-    wall_s: ["Training time", duration], parameters: ["Parameters", short], attention: ["Attention parameters", short],
-    tokens_per_s: ["Tokens a second", short], peak_memory: ["Peak memory", memory], updates: ["Updates", short],
+    wall_s: ["Training time", duration],
+    parameters: ["Parameters", short],
+    attention: ["Attention parameters", short],
+    tokens_per_s: ["Tokens a second", short],
+    peak_memory: ["Peak memory", memory],
+    updates: ["Updates", short],
   };
 
   /* The colours of the groups; without groups a mark says its own name under the pointer. */
@@ -12,13 +35,35 @@
     const shown = view.groups.filter(({ rows }) => rows.some((row) => view.scored.includes(row)));
     if (!shown.length) return "";
     const large = state.average ? "Large: the mean of the group." : null;
-    return h("ul", { class: "key", "aria-label": "Colours" }, ...shown.map((group) => h("li", {}, h("i", { style: { background: groupLook(group).color } }), group.name)), large && h("li", { class: "muted" }, large));
+    return h(
+      "ul",
+      { class: "key", "aria-label": "Colours" },
+      ...shown.map((group) => h("li", {}, h("i", { style: { background: groupLook(group).color } }), group.name)),
+      large && h("li", { class: "muted" }, large),
+    );
   }
 
   /* What the axis counts in, so that its numbers are short: a divisor and its name. */
   function unit(cost, most) {
-    const units = { wall_s: [[3600, "h"], [60, "min"], [1, "s"]], peak_memory: [[2 ** 30, "GiB"], [2 ** 20, "MiB"]] }[cost];
-    return (units ?? [[1e6, "million"], [1e3, "thousand"]]).find(([size]) => most >= 2 * size) ?? [1, ""];
+    const units = {
+      wall_s: [
+        [3600, "h"],
+        [60, "min"],
+        [1, "s"],
+      ],
+      peak_memory: [
+        [2 ** 30, "GiB"],
+        [2 ** 20, "MiB"],
+      ],
+    }[cost];
+    return (
+      (
+        units ?? [
+          [1e6, "million"],
+          [1e3, "thousand"],
+        ]
+      ).find(([size]) => most >= 2 * size) ?? [1, ""]
+    );
   }
 
   function trade(view, body) {
@@ -36,7 +81,14 @@
       );
       parts.push(panel(view, "Quality against cost", select, { x: (row) => row.cost?.[cost], cost, label, say }));
     }
-    if (aligned) parts.push(panel(view, "Quality against alignment error", null, { x: (row) => row.aer?.predicted, label: "AER (lower is better)", say: (value) => number(value, 2) }));
+    if (aligned)
+      parts.push(
+        panel(view, "Quality against alignment error", null, {
+          x: (row) => row.aer?.predicted,
+          label: "AER (lower is better)",
+          say: (value) => number(value, 2),
+        }),
+      );
     body.replaceChildren(key(view), h("div", { class: "pair" }, ...parts));
     return true;
   }
@@ -44,11 +96,19 @@
   function panel(view, title, control, { x, cost, label, say }) {
     const able = view.scored.filter((row) => !missing(x(row)));
     const [size, name] = cost ? unit(cost, d3.max(able, x)) : [1, ""];
-    const points = able.map((row) => ({ row, x: x(row) / size, said: say(x(row)), y: row.bleu.mean, low: row.bleu.ci?.[0], high: row.bleu.ci?.[1] }));
+    const points = able.map((row) => ({
+      row,
+      x: x(row) / size,
+      said: say(x(row)),
+      y: row.bleu.mean,
+      low: row.bleu.ci?.[0],
+      high: row.bleu.ci?.[1],
+    }));
     const figure = chart({
       label: `BLEU against ${label}`,
       className: "scatter",
-      draw: (width) => interactive(plot(view, points, { width, label: name ? `${label} (${name})` : label }), view, label),
+      draw: (width) =>
+        interactive(plot(view, points, { width, label: name ? `${label} (${name})` : label }), view, label),
       table: () => ({
         head: ["Cell", label, "BLEU"],
         rows: points.map((point) => [point.row.name, point.said, `${number(point.y)} ${interval(point.row.bleu.ci)}`]),
@@ -73,14 +133,49 @@
       marginTop: 30,
       marginRight: 16,
       style: FONT,
-      x: { type: log ? "log" : "linear", nice: !log, inset: 8, ticks: Math.max(3, Math.floor(width / 90)), tickSize: 0, label, labelAnchor: "center", labelOffset: 38, labelArrow: "none" },
+      x: {
+        type: log ? "log" : "linear",
+        nice: !log,
+        inset: 8,
+        ticks: Math.max(3, Math.floor(width / 90)),
+        tickSize: 0,
+        label,
+        labelAnchor: "center",
+        labelOffset: 38,
+        labelArrow: "none",
+      },
       y: { nice: true, inset: 4, axis: null },
       marks: [
         Plot.gridY({ ticks: 6, stroke: "var(--line)", strokeOpacity: 1 }),
         Plot.axisY({ ticks: 6, tickSize: 0, label: "BLEU", labelArrow: "none" }),
-        Plot.ruleX(points, { x: "x", y1: "low", y2: "high", stroke: color, strokeOpacity: faint / (points.length > 60 ? 4 : 2), strokeWidth: 1.5 }),
-        ...[...bySymbol].map(([symbol, some]) => Plot.dot(some, { x: "x", y: "y", symbol, r: 4.5, fill: color, fillOpacity: faint, stroke: "var(--surface)", strokeWidth: 1 })),
-        Plot.dot(means, { x: "x", y: "y", r: 8, fill: (group) => group.look.color, stroke: "var(--surface)", strokeWidth: 1.5 }),
+        Plot.ruleX(points, {
+          x: "x",
+          y1: "low",
+          y2: "high",
+          stroke: color,
+          strokeOpacity: faint / (points.length > 60 ? 4 : 2),
+          strokeWidth: 1.5,
+        }),
+        ...[...bySymbol].map(([symbol, some]) =>
+          Plot.dot(some, {
+            x: "x",
+            y: "y",
+            symbol,
+            r: 4.5,
+            fill: color,
+            fillOpacity: faint,
+            stroke: "var(--surface)",
+            strokeWidth: 1,
+          }),
+        ),
+        Plot.dot(means, {
+          x: "x",
+          y: "y",
+          r: 8,
+          fill: (group) => group.look.color,
+          stroke: "var(--surface)",
+          strokeWidth: 1.5,
+        }),
         Plot.dot(points, Plot.pointer({ x: "x", y: "y", r: 8, stroke: "var(--ink)", strokeWidth: 1.5, maxRadius: 40 })),
       ],
     });

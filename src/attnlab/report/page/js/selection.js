@@ -11,7 +11,8 @@
 
   /* The option of a row on an axis, as text; null where the axis does not apply to it. */
   function option(row, axis) {
-    if (axis === "kind") return { cell: "own cells", system: OUTSIDE, missing: "without numbers" }[row.kind] ?? row.kind;
+    if (axis === "kind")
+      return { cell: "own cells", system: OUTSIDE, missing: "without numbers" }[row.kind] ?? row.kind;
     if (axis === "settings") return row.kind === "system" ? null : row.settings || "as all";
     return row.kind === "system" ? null : (row.axes[axis] ?? "none");
   }
@@ -25,7 +26,11 @@
           const value = option(row, axis);
           if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1);
         }
-        return { axis, label: { kind: "rows" }[axis] ?? words(axis), counts: axis === "kind" ? counts : new Map([...counts].sort(byName)) };
+        return {
+          axis,
+          label: { kind: "rows" }[axis] ?? words(axis),
+          counts: axis === "kind" ? counts : new Map([...counts].sort(byName)),
+        };
       })
       .filter(({ counts }) => counts.size > 1);
   }
@@ -35,13 +40,17 @@
   function matches(row, query) {
     if (!query) return true;
     const text = [row.name, row.key, row.settings, ...Object.values(row.axes ?? {})].join(" ").toLowerCase();
-    return query.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+    return query
+      .toLowerCase()
+      .split(/\s+/)
+      .every((word) => text.includes(word));
   }
 
   function visible(one) {
     const asked = Object.entries(state.filters).filter(([, options]) => options.length);
     return one.rows.filter(
-      (row) => matches(row, state.query.trim()) && asked.every(([axis, options]) => options.includes(option(row, axis))),
+      (row) =>
+        matches(row, state.query.trim()) && asked.every(([axis, options]) => options.includes(option(row, axis))),
     );
   }
 
@@ -55,7 +64,11 @@
     const names = [...found.counts.keys()];
     if (one.rows.some((row) => option(row, state.group) === null)) names.push(OUTSIDE);
     return names
-      .map((name, index) => ({ name, index, rows: rows.filter((row) => (option(row, state.group) ?? OUTSIDE) === name) }))
+      .map((name, index) => ({
+        name,
+        index,
+        rows: rows.filter((row) => (option(row, state.group) ?? OUTSIDE) === name),
+      }))
       .filter((group) => group.rows.length);
   }
 
@@ -65,7 +78,15 @@
     const rows = visible(one);
     const scored = ranked(rows.filter((row) => score(row) !== null));
     const baseline = one.rows.find((row) => row.key === one.baseline) ?? null;
-    return { one, rows, scored, baseline, groups: groups(one, rows), axes: axes(one), byKey: new Map(one.rows.map((row) => [row.key, row])) };
+    return {
+      one,
+      rows,
+      scored,
+      baseline,
+      groups: groups(one, rows),
+      axes: axes(one),
+      byKey: new Map(one.rows.map((row) => [row.key, row])),
+    };
   }
 
   const groupMean = (rows) => mean(rows.map(score));

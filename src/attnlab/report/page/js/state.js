@@ -2,9 +2,28 @@
 "use strict";
 (() => {
   const START = {
-    comparison: "", filters: {}, group: "", average: false, kind: "source_words", difference: false, lines: 12,
-    query: "", sort: "bleu", descending: true, page: 0, off: [], row: "", sentence: 0, shown: 4, cost: "",
-    metric: "", tests: "", controlled: false, testSort: "p_holm", testDescending: false, effect: "",
+    comparison: "",
+    filters: {},
+    group: "",
+    average: false,
+    kind: "source_words",
+    difference: false,
+    lines: 12,
+    query: "",
+    sort: "bleu",
+    descending: true,
+    page: 0,
+    off: [],
+    row: "",
+    sentence: 0,
+    shown: 4,
+    cost: "",
+    metric: "",
+    tests: "",
+    controlled: false,
+    testSort: "p_holm",
+    testDescending: false,
+    effect: "",
   };
   const listeners = [];
   const state = { ...structuredClone(START), ...read() };
@@ -25,14 +44,16 @@
 
   function write() {
     const parts = new URLSearchParams();
-    for (const [axis, options] of Object.entries(state.filters)) if (options.length) parts.set(`f.${axis}`, pack(options));
+    for (const [axis, options] of Object.entries(state.filters))
+      if (options.length) parts.set(`f.${axis}`, pack(options));
     for (const [key, start] of Object.entries(START)) {
       const value = state[key];
       if (key === "filters" || JSON.stringify(value) === JSON.stringify(start)) continue;
       parts.set(key, Array.isArray(value) ? pack(value) : typeof value === "boolean" ? Number(value) : value);
     }
     const text = parts.toString();
-    if (text !== location.hash.slice(1)) history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
+    if (text !== location.hash.slice(1))
+      history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
   }
 
   /* Lists in one parameter: a comma parts, and one inside a value is doubled by a backslash. */
