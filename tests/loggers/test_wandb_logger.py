@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from attnlab.errors import UserError
-from attnlab.loggers import Example, MetricsFile, WandbLogger, flat, scalars
+from attnlab.loggers import Example, MetricsFile, Sample, WandbLogger, flat, scalars
 
 from ..wandb_files import Offline
-from .runs import FACTS, RESULT, Server
+from .runs import FACTS, RESULT, SHOWN, Server
 
 EXAMPLES = [
     Example(["a", "b"], ["x", "</s>"], np.array([[0.9, 0.1], [0.2, 0.8]], dtype=np.float32)),
@@ -145,11 +145,14 @@ def test_only_rank_zero_starts_a_run(offline, tmp_path, monkeypatch):
     from pytorch_lightning.utilities.rank_zero import rank_zero_only
 
     monkeypatch.setattr(rank_zero_only, "rank", 1)
-    logger = WandbLogger(tmp_path / "w", FACTS)
+    logger = WandbLogger(tmp_path / "w", SHOWN)
     jsonl = MetricsFile(tmp_path / "metrics.jsonl")
+    logger.begin()
+    logger.log_samples([Sample(0, "source", "hypothesis", "reference")], step=1)
     for one in (logger, jsonl):
-        one.log_metrics({"train/loss": 1.0}, step=1)
+        one.log_metrics({"train/loss": 1.0, "val/loss": 1.0}, step=1)
     logger.log_evaluation("test", RESULT)
+    logger.log_translations("test", ["source"], ["hypothesis"], ["reference"])
     logger.close(0)
     assert list(tmp_path.iterdir()) == []
 
