@@ -142,8 +142,9 @@
       draw: (width) =>
         Plot.plot({
           width,
-          height: 190,
+          height: 204,
           marginLeft: 40,
+          marginTop: 30,
           marginBottom: 46,
           style: FONT,
           x: {
