@@ -10,6 +10,7 @@ from attnlab.metrics.scoring import score_of
 from attnlab.metrics.slope import by_length, slope
 from attnlab.report import load
 from attnlab.report.evidence import claimed, evidence
+from attnlab.report.gather import steps
 
 from .recorded import EDGES, SIGNATURE, with_sentences
 
@@ -209,6 +210,21 @@ def test_effects_need_two_axes_and_seeds(measured):
     assert "only decoder varies" in evidence(one, **DRAW).effects_note
 
 
+@pytest.mark.parametrize("pairs", [False, True])
+def test_progress_never_passes_its_end(comparison, pairs):
+    ticks = []
+    evidence(comparison, pairs=pairs, tick=lambda: ticks.append(1), **DRAW)
+    assert 0 < len(ticks) <= steps(comparison)
+
+
+def test_an_interval_stays_within_the_range_of_the_score(measured):
+    runs = [with_sentences(quality, seed, seed=seed) for seed, quality in [(1, 0.1), (2, 0.9)]]
+    (comparison,) = load([measured(*runs)]).comparisons
+    found = evidence(comparison, **DRAW).of(comparison.rows[0])
+    assert (found.bleu.low, found.bleu.high) == (0.0, 100.0)
+    assert all(bucket.low >= 0 for bucket in found.lengths["source_words"].buckets if bucket.n)
+
+
 def test_without_draws_there_are_neither_intervals_nor_tests(comparison):
     made = evidence(comparison, samples=0)
     assert made.bleu.tests == [] and made.note_on_tests == ""
@@ -228,7 +244,9 @@ def test_an_exact_name_wins_over_a_part(measured):
 
 
 def test_a_baseline_that_is_none_or_several_is_one_line_that_lists_them(comparison):
-    with pytest.raises(UserError, match=r"--baseline bilstm: 3 rows are called so: .*dot.*; write more") as told:
+    with pytest.raises(
+        UserError, match=r"--baseline bilstm: 3 rows are called so: .*dot.*; write more"
+    ) as told:
         evidence(comparison, baseline="bilstm", samples=0)
     assert "\n" not in str(told.value)
     with pytest.raises(UserError, match=r"--baseline nobody: no row of flickr, de-en.*there are: .*general"):

@@ -13,7 +13,7 @@ from attnlab.metrics.seeds import Spread
 from attnlab.report import compare, table
 from attnlab.report.__main__ import main
 from attnlab.report.evidence import evidence
-from attnlab.report.rows import Tampered
+from attnlab.report.rows import SYSTEM, Row, Tampered
 
 from .recorded import with_sentences
 
@@ -129,6 +129,21 @@ def test_rows_confounded_against_the_baseline_carry_a_dagger_and_their_factors(m
     assert [line.count("†") for line in lines if line.startswith("| ")][2:] == [1, 0, 0]
     assert any("† asks, context_goes_to, fed_back: a, input_feeding" in line for line in lines)
     assert "+0.00†" in text and "| baseline |" in text
+
+
+def test_a_system_from_outside_is_marked_and_never_looks_like_a_cell(make):
+    comparison = one(make(scorer="a"), make(scorer="b"))
+    run = comparison.rows[0].runs[0]
+    row = Row(dict.fromkeys(run.record["cell"]), "moses", {}, [run], kind=SYSTEM, controlled=False)
+    comparison.rows.append(row)
+    made = evidence(comparison)
+    line = table.to_markdown(comparison, made).splitlines()
+    (shown,) = [text for text in line if "moses" in text and text.startswith("|")]
+    assert shown.startswith("| moses‡ | - | 30.00 |") and "†" not in shown
+    assert any("‡ a system from outside: not controlled" in text for text in line)
+    assert comparison.varying == ["scorer"] and made.differs[row.key] == ["not controlled"]
+    fields = read(table.to_csv(comparison, made))[-1]
+    assert (fields["kind"], fields["confounded"]) == ("system", "yes")
 
 
 def test_overrides_of_the_weights_are_columns(make):
