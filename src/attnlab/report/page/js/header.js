@@ -72,13 +72,16 @@
 
   function facts(one, baseline) {
     const made = `${Math.round(one.level * 100)} % bootstrap over sentences, ${one.resamples.toLocaleString("en")} resamples, seed ${one.seed}`;
+    const tested = one.tests.length > 0 || one.rows.some((row) => row.test);
     return [
       ["Test set", one.label],
       ["Languages", one.languages],
       ["Sentences", one.n.toLocaleString("en")],
       ["Baseline", baseline ? baseline.name : "none named"],
       ["Intervals", made],
-      ["Tests", `two-sided approximate randomisation, ${one.trials.toLocaleString("en")} trials, after Holm`],
+      tested
+        ? ["Tests", `two-sided approximate randomisation, ${one.trials.toLocaleString("en")} trials, after Holm`]
+        : null,
       ["BLEU", h("code", {}, one.signature)],
       one.chrf_signature ? ["chrF", h("code", {}, one.chrf_signature)] : null,
       [

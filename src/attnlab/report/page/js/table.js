@@ -62,7 +62,7 @@
 
   /* Of the first column: what the longest name needs, within reason. */
   function width(view) {
-    return Math.min(44, 12 + (d3.max(view.rows, (row) => row.name.length + (row === view.baseline ? 8 : 0)) ?? 0));
+    return Math.min(52, 10 + (d3.max(view.rows, (row) => row.name.length + (row === view.baseline ? 8 : 0)) ?? 0));
   }
 
   function head(listed, sorted) {
