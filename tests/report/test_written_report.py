@@ -45,6 +45,7 @@ def read(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
+@pytest.mark.slow
 def test_verb_writes_every_file_with_the_same_bytes_each_time(measured, tmp_path, capsys):
     top = measured(*(with_sentences(0.6, k, seed=k, scorer=name) for k in (1, 2) for name in ("dot", "a")))
     for out in ("a", "b"):
