@@ -430,3 +430,21 @@ def test_an_anonymous_report_links_to_no_record(opened, browser):
     opened("anonymous", lambda: payload(3, 2) | {"anonymous": True}, at="#row=cell0")
     wait(browser, lambda: all_of(browser, "dialog[open] table"))
     assert all_of(browser, "dialog a, #cells a") == []
+
+
+def test_segment_scores_from_elsewhere_have_columns_and_tests_of_their_own(opened, browser):
+    def scored():
+        given = payload(3, 2, pairs=True)
+        [comparison] = given["comparisons"]
+        test = {**comparison["rows"][1]["test"], "delta": -0.0123, "ci": [-0.02, -0.004], "one_seed": True}
+        for row in comparison["rows"][:2]:
+            row["metrics"] = {"comet": {"mean": 0.8123, "sd": None, "n": 1, "ci": [0.8, 0.82], "test": test}}
+        comparison["tests"].append({**test, "metric": "comet", "first": "cell1", "second": "cell0"})
+        return given
+
+    opened("scored", scored)
+    assert {"comet", "Δ comet"} <= set(texts(browser, "#cells thead button"))
+    assert "0.8123" in one(browser, 'tr[data-row="cell1"]').text
+    Select(one(browser, "#comparisons select")).select_by_visible_text("comet")
+    [line] = texts(browser, "#comparisons tbody tr")
+    assert "\u22120.0123" in line and "¹" in line
