@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from attnlab.report import compare
 from attnlab.report.checklist import checklist
 from attnlab.report.evidence import Estimate, Evidence, Measure
 from attnlab.report.inventory import UNKNOWN, counted, hours, inventory, span
+from attnlab.report.rows import MISSING, Row
 
 
 def report(*records):
@@ -135,7 +137,9 @@ def test_tests_and_intervals_are_those_that_were_made(make):
     )
     c3 = section(checklist(made, [evidence, evidence]), "C3")
     assert c3.count("tests: a note") == 1
-    assert "intervals: 90%, bootstrap over sentences, 500 draws from seed 7" in c3
+    assert "intervals: 90 %, bootstrap over sentences" in c3 and "500 draws from seed 7" in c3
+    fine = section(checklist(made, [replace(evidence, level=0.999)]), "C3")
+    assert "intervals: 99.9 %" in fine  # not rounded to all of them
     bare = section(checklist(made), "C3")
     assert f"intervals: {UNKNOWN}; attnlab evaluate RUN" in bare and f"tests: {UNKNOWN}" in bare
     assert f"cells with one seed: {UNKNOWN}" in bare
@@ -146,6 +150,25 @@ def test_failed_and_missing_seeds_are_counted(make):
     text = checklist(made)
     assert "seeds without a score: 1 failed, 1 missing" in section(text, "C3")
     assert f"failed or were stopped: 1; their time: {UNKNOWN} here" in section(text, "C1")
+
+
+def test_seeds_of_cells_without_any_finished_run_are_counted_too(make):
+    made = report(make(seed=1))
+    (comparison,) = made.comparisons
+    cell = dict(comparison.rows[0].cell)
+    comparison.rows.append(Row(cell, "asked", {}, [], kind=MISSING, failed=["1"], missing=["2", "3"]))
+    known = inventory(made)
+    assert known.lost == {"failed": 1, "interrupted": 0, "missing": 2} and known.cells == 1
+    assert "seeds without a score: 1 failed, 2 missing" in section(checklist(made), "C3")
+    made.comparisons.append(comparison)  # a further test set loses no further seeds
+    assert inventory(made).lost == known.lost
+
+
+def test_a_number_that_a_split_lacks_is_not_called_zero(make):
+    record = make()
+    record["data"]["splits"] = {"train": {"unknown": {"source": None, "target": 0.5}}}
+    line = section(checklist(report(record)), "B6")
+    assert f"pairs {UNKNOWN}" in line and "unknown - / 50.00%" in line and "0 pairs" not in line
 
 
 def test_the_same_records_give_the_same_bytes_in_any_order_and_place(grid):

@@ -104,12 +104,12 @@ def splits(known: Inventory) -> list[str]:
     for record in known.records:
         data = record.get("data") or {}
         for name, split in sorted((data.get("splits") or {}).items()):
-            parts = [f"{_named(data.get('source'))}, {name}: {plural(int(split.get('pairs') or 0), 'pair')}"]
-            for kind in ("words", "tokens"):
+            pairs = split.get("pairs")
+            number = f"pairs {UNKNOWN}" if pairs is None else plural(int(pairs), "pair")
+            parts = [f"{_named(data.get('source'))}, {name}: {number}"]
+            for kind, form in (("words", ","), ("tokens", ","), ("unknown", ".2%")):
                 if sides := split.get(kind):
-                    parts.append(f"{kind} {sides.get('source', 0):,} / {sides.get('target', 0):,}")
-            if sides := split.get("unknown"):
-                parts.append(f"unknown {sides.get('source') or 0:.2%} / {sides.get('target') or 0:.2%}")
+                    parts.append(f"{kind} {_side(sides, 'source', form)} / {_side(sides, 'target', form)}")
             if dropped := {why: n for why, n in (split.get("dropped") or {}).items() if n}:
                 parts.append("left out " + ", ".join(f"{n:,} {why}" for why, n in sorted(dropped.items())))
             if shared := (data.get("overlap") or {}).get(name):
@@ -118,6 +118,11 @@ def splits(known: Inventory) -> list[str]:
                 parts.append(f"fingerprint {mark}")
             lines["; ".join(parts)] = None
     return sorted(lines) or [f"{UNKNOWN}; a run of this version records data.splits"]
+
+
+def _side(sides: Mapping[str, Any], name: str, form: str) -> str:
+    value = sides.get(name)
+    return "-" if value is None else format(value, form)
 
 
 def compute(known: Inventory) -> list[str]:
@@ -188,7 +193,8 @@ def statistics(known: Inventory, evidences: Sequence[Evidence]) -> list[str]:
     lines += dict.fromkeys(notes)
     made = [evidence for evidence in evidences if any(e.low is not None for e in evidence.bleu.rows.values())]
     lines += dict.fromkeys(
-        f"intervals: {one.level:.0%}, bootstrap over sentences, {one.samples:,} draws from seed {one.seed}"
+        f"intervals: {100 * one.level:g} %, bootstrap over sentences, and over seeds where a cell has "
+        f"several; {one.samples:,} draws from seed {one.seed}"
         for one in made
     )
     if not made:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from math import fsum
 from typing import Any, NamedTuple
 
-from attnlab.report.rows import CELL, Report, Run
+from attnlab.report.rows import CELL, SYSTEM, Report, Run
 from attnlab.results import Record
 
 UNKNOWN = "not recorded"
+LOST = ("failed", "interrupted", "missing")
 
 
 class Inventory(NamedTuple):
@@ -20,7 +21,7 @@ class Inventory(NamedTuple):
         records: of the finished runs, by cell and seed.
         cells: how many cells they are of.
         seeds: of each cell and test set, how many seeds have a score.
-        lost: seeds named as failed, interrupted or missing, over the cells.
+        lost: seeds named as failed, interrupted or missing, over all rows, also those without a finished run.
         failed: records of failed and interrupted runs.
     """
 
@@ -50,20 +51,23 @@ class Inventory(NamedTuple):
 def inventory(report: Report, failed: Iterable[Record] = ()) -> Inventory:
     """Collects the runs of our cells; systems from outside have no records."""
     runs: dict[str, Run] = {}
-    seeds, lost, cells = [], Counter[str](), set()
+    seeds, cells = [], set()
+    gone: dict[str, set[tuple[str, str]]] = {name: set() for name in LOST}  # row and seed, of all test sets
     for comparison in report.comparisons:
         for row in comparison.rows:
+            if row.kind == SYSTEM:
+                continue
+            for name, known in gone.items():
+                known |= {(row.key, seed) for seed in getattr(row, name)}
             if row.kind != CELL:
                 continue
             seeds.append(len(row.runs))
+            cells.add(row.cell_id)
             for run in row.runs:
                 runs[str(run.folder)] = run
-            if row.cell_id not in cells:
-                cells.add(row.cell_id)
-                for name in ("failed", "interrupted", "missing"):
-                    lost[name] += len(getattr(row, name))
+    lost = {name: len(known) for name, known in gone.items()}
     records = sorted((run.record for run in runs.values()), key=_order)
-    return Inventory(records, len(cells), seeds, dict(lost), sorted(failed, key=_order))
+    return Inventory(records, len(cells), seeds, lost, sorted(failed, key=_order))
 
 
 def get(record: Any, *path: str) -> Any:
