@@ -115,6 +115,6 @@ def test_a_file_that_is_no_list_of_groups_is_refused(tmp_path, text):
 
 def test_a_pipe_or_a_tag_in_a_name_does_not_break_the_table():
     fields = {name: value for name, value in ALL[0].plain().items() if name != "text"}
-    anchor = Anchor(**{**fields, "system": "a|b <i> RNN*"})
+    anchor = Anchor(**{**fields, "system": "a|b <i> RNN* [x](y)"})
     line = anchors.to_markdown([anchor]).splitlines()[-1]
-    assert line.replace("\\|", "").count("|") == 8 and "&lt;i>" in line and "RNN\\*" in line
+    assert line.replace("\\|", "").count("|") == 8 and "&lt;i&gt;" in line and "RNN\\* \\[x\\](y)" in line

@@ -138,17 +138,14 @@ def to_markdown(anchors: Sequence[Anchor]) -> str:
     """A table of anchors, and what the marks mean; empty text for none."""
     if not anchors:
         return ""
+    from attnlab.report.table import markdown_table
+
     titles = ("published", "system", "test set", "metric", "value", "how it was computed", "note")
     lines = [
         "Published results, for orientation only: other text, training and tokenisation than the rows above.",
         "",
-        "| " + " | ".join(titles) + " |",
-        "| " + " | ".join("---:" if title == "value" else "---" for title in titles) + " |",
+        *markdown_table(titles, map(_cells, anchors), [title == "value" for title in titles]),
     ]
-    for one in anchors:
-        paper = " ".join(filter(None, [one.paper, str(one.year or ""), f"({one.table})"]))
-        cells = (paper, one.system, f"{one.test_set}, {one.languages}", one.metric, one.text, one.flavour)
-        lines.append("| " + " | ".join(map(_escape, (*cells, one.note or ""))) + " |")
     if any(one.verified != VERIFIED for one in anchors):
         lines += [
             "",
@@ -194,5 +191,7 @@ def _fits(value: Any, kind: str) -> bool:
     return whole or ("float" in kind and isinstance(value, float))
 
 
-def _escape(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
+def _cells(one: Anchor) -> tuple[str, ...]:
+    paper = " ".join(filter(None, [one.paper, str(one.year or ""), f"({one.table})"]))
+    where = f"{one.test_set}, {one.languages}"
+    return paper, one.system, where, one.metric, one.text, one.flavour, one.note or ""
