@@ -25,7 +25,11 @@ RESULT = {
         {"lo": 21, "hi": None, "n": 10, "bleu": 20.0, "ci": None, "mark": "few"},
     ],
     "by_reference_length": [{"lo": 0, "hi": None, "n": 30, "bleu": 31.5, "ci": None, "mark": None}],
-    "alignment": {"predicted": {"aer": 0.25}, "input": {"aer": 0.5}},
+    "alignment": {
+        "predicted": {"aer": 0.25},
+        "input": {"aer": 0.5},
+        "search": {"predicted": {"aer": 0.125, "n": 3}},  # unlike the settings above, scores
+    },
 }
 
 SHOWN = replace(FACTS, config={**FACTS.config, "data": {"show_samples": True}})

@@ -169,4 +169,6 @@ def test_scores_are_named_by_set_and_settings_are_no_scores():
         "test/test/n": 30.0,
         "test/test/alignment/predicted/aer": 0.25,
         "test/test/alignment/input/aer": 0.5,
+        "test/test/alignment/search/predicted/aer": 0.125,
+        "test/test/alignment/search/predicted/n": 3.0,
     }

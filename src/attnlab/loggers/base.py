@@ -70,14 +70,19 @@ def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def scalars(name: str, result: Mapping[str, Any]) -> dict[str, float]:
     """The scores of one test set under `test/<set>/...`: bleu, chrf, ter, perplexity, AER and the rest.
 
-    Every number outside the length tables; `{score, signature}` pairs under the metric's own name.
+    Every number outside the length tables and the settings of the search; `{score, signature}` pairs under
+    the metric's own name.
     """
+    return _numbers(f"test/{name}", {key: value for key, value in result.items() if key != "search"})
+
+
+def _numbers(prefix: str, result: Mapping[str, Any]) -> dict[str, float]:
     found: dict[str, float] = {}
     for key, value in result.items():
         if isinstance(value, Mapping) and "signature" in value:
             value = value.get("score")
-        if isinstance(value, Mapping) and key != "search":
-            found.update({f"{k}": v for k, v in scalars(f"{name}/{key}", value).items()})
+        if isinstance(value, Mapping):
+            found.update(_numbers(f"{prefix}/{key}", value))
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            found[f"test/{name}/{key}"] = float(value)
+            found[f"{prefix}/{key}"] = float(value)
     return found
