@@ -33,6 +33,13 @@
       requestAnimationFrame(redraw);
     });
     watcher.observe(holder);
+    // The first time without waiting for a frame, which a page that is only printed or captured may never have.
+    queueMicrotask(() => {
+      const now = Math.floor(holder.clientWidth);
+      if (width || now < 10) return;
+      width = now;
+      redraw();
+    });
     return figure;
   }
 
