@@ -10,7 +10,7 @@ from attnlab.errors import UserError
 from attnlab.metrics import Bleu, bleu_score, chrf_score, chrf_statistics, mean_score, score_of
 
 HYPOTHESES = ["the cat sat on the mat today", "it is raining very hard", "yes", "", "a b c d e f"]
-REFERENCES = ["the cat sat on the mat", "it was raining hard outside", "no", "gone", "a b c d x f"]
+REFERENCES = ["the Cat sat on the mat", "it was raining hard outside", "no", "gone", "a b c d x f"]
 SMOOTHINGS = [
     ("exp", None),
     ("none", None),
@@ -52,7 +52,14 @@ def test_bleu_of_sums_is_that_of_sacrebleu(method, value, order, effective):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"word_order": 2}, {"beta": 3}, {"eps_smoothing": True}, {"char_order": 2, "whitespace": True}],
+    [
+        {},
+        {"word_order": 2},
+        {"beta": 3},
+        {"eps_smoothing": True},
+        {"char_order": 2, "whitespace": True},
+        {"lowercase": True},
+    ],
     ids=str,
 )
 def test_the_sum_of_chrf_statistics_gives_the_corpus_chrf(options):

@@ -38,6 +38,14 @@ def test_systems_that_differ_in_one_sentence_do_not_differ():
     assert randomisation(segments(*same, 1.0), segments(*same, 0.0), mean_score(), trials=200) == 1.0
 
 
+@pytest.mark.parametrize("runs", [1, 3])
+def test_a_single_sentence_is_never_significant_whatever_its_seeds_say(runs):
+    a, b = (np.repeat(segments(score), runs, axis=0) for score in (9.0, 1.0))
+    a[:, 0, 0] += np.arange(runs) / 10
+    (test,) = compare({"a": a, "b": b}, mean_score(), baseline="b", samples=50, trials=200)
+    assert (test.p_bootstrap, test.p_randomisation, test.significant) == (1.0, 1.0, False)
+
+
 def test_runs_are_swapped_together_as_their_average():
     # Two runs each: the difference of a sentence is that of the averages, and every assignment is as likely.
     a, b = [[2.0, 4.0, 1.0], [4.0, 4.0, 3.0]], [[1.0, 3.0, 3.0], [1.0, 1.0, 3.0]]
