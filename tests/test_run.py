@@ -82,10 +82,13 @@ def test_the_folder_holds_what_the_architecture_says(trained):
         *("result.json", "config.yaml", "metrics.jsonl", "train.log", "csv/metrics.csv"),
         *("checkpoints/best.ckpt", "checkpoints/last.ckpt", "tokenizer/source.json", "tokenizer/target.json"),
         *("test/test/hyp.txt", "test/test/align.txt", "test/test/attention.safetensors"),
+        *("test/test/segments.npz", "test/test/samples.json"),
     }
     found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert expected <= found
     assert found - expected <= {".lock"}
+    # Whoever may read one file beside the record may read the others.
+    assert len({path.stat().st_mode for path in (folder / "test" / "test").iterdir()}) == 1
 
 
 def test_the_score_is_that_of_the_written_hypotheses(trained):

@@ -164,7 +164,7 @@ def write(
         target_tokenizer: the target side's.
         matrices: how many sentences' attention is kept; None keeps all, 0 writes no file.
     """
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "hyp.txt").write_text(
@@ -178,7 +178,9 @@ def write(
     else:
         samples.write(folder, scored.samples)
     kept = list(sentences if matrices is None else sentences[:matrices])
+    path = folder / "attention.safetensors"
     if not kept:
+        path.unlink(missing_ok=True)  # of an attempt that kept some
         return
     tensors = {f"{s.index:05d}": np.ascontiguousarray(s.weights, dtype=np.float16) for s in kept}
     pieces = {
@@ -187,7 +189,7 @@ def write(
         )
         for s in kept
     }
-    save_file(tensors, folder / "attention.safetensors", metadata=pieces)
+    path.write_bytes(save(tensors, metadata=pieces))  # `save_file` makes it private, whatever the umask
 
 
 def evaluate_set(
