@@ -1,6 +1,7 @@
 """The sentences that are shown: chosen by their sources, written only as JSON can hold them."""
 
 import json
+import os
 from types import SimpleNamespace
 
 import numpy as np
@@ -82,3 +83,24 @@ def test_a_file_of_something_else_is_refused_in_one_line(tmp_path, content):
     with pytest.raises(UserError, match=r"samples\.json") as told:
         samples.read(tmp_path)
     assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o027])
+def test_all_files_of_a_test_set_follow_the_umask_and_none_outlives_its_attempt(tmp_path, mask):
+    from attnlab.evaluation import Scored, write
+    from attnlab.segments import Segments
+
+    one = np.zeros(1, dtype=int)
+    kept = Segments(np.zeros((1, 10), dtype=int), None, one, one, one, one, None, None, None, "nrefs:1", None)
+    decoded = [SimpleNamespace(index=0, source=[97], tokens=[120], weights=np.ones((1, 1)))]
+    before = os.umask(mask)
+    try:
+        write(tmp_path, Scored({}, ["x"], [frozenset()], [], kept, []), decoded, Letters(), Letters())
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    always = {"hyp.txt", "align.txt", "segments.npz"}
+    assert modes == dict.fromkeys(always | {"samples.json", "attention.safetensors"}, 0o666 & ~mask)
+    again = Scored({}, ["x"], [frozenset()], [], kept, None)
+    write(tmp_path, again, decoded, Letters(), Letters(), matrices=0)
+    assert {path.name for path in tmp_path.iterdir()} == always
