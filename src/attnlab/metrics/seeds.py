@@ -2,10 +2,10 @@
 
 A system is trained `r` times and every run translates the same `n` sentences. Two things would change in a
 repetition: the sentences, and the seeds. Over sentences alone, a difference between systems whose seeds
-differ is called significant far too often: the same few runs are compared again and again
-(`benchmarks/false_positives.md`). Shuffling hypotheses among all runs of both systems (Clark et al. 2011,
-MultEval) has the same fault: it too takes the runs as given. Resampling two or three runs with
-replacement shrinks their variance by (r - 1) / r and has no tails for so small a number; permuting whole
+differ is called significant too often, up to twice as often as the level says: the same few runs are compared
+again and again (`benchmarks/false_positives.md`). Shuffling hypotheses among all runs of both systems
+(Clark et al. 2011, MultEval) has the same fault: it too takes the runs as given. Resampling two or three runs
+with replacement shrinks their variance by (r - 1) / r and has no tails for so small a number; permuting whole
 runs has 20 outcomes for three against three, so no p below 0.1.
 
 The design is known from radiology, where readers (here: runs) judge the same cases (here: sentences) under
@@ -30,7 +30,9 @@ says holds for those two runs.
 The resampled distribution of the estimate is then stretched from variance V to T and given the tails of a
 t distribution with `df` degrees of freedom, by a scale mixture: each draw is multiplied by
 sqrt(T / V) * sqrt(df / chi2_df). It keeps the shape that resampling found, and with T = V it is unchanged.
-As with any t-test, T can fall below V when few seeds agree by chance; the tails pay for that.
+As with any t-test, T can fall below V when few seeds agree by chance; the tails pay for that, not wholly with
+two seeds a side: at a level of 5 % equal systems were then called different in 3 to 8 % of the simulated
+pairs, with three or more in 3.5 to 6.3 %.
 """
 
 from __future__ import annotations
