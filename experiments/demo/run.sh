@@ -8,4 +8,4 @@ attnlab train -m experiment=demo decoder=post_combine,fixed_vector scorer=genera
 
 attnlab report outputs/demo --out outputs/demo/report
 echo
-echo "BLEU against sentence length: outputs/demo/report/bleu_by_length.png"
+echo "the page: outputs/demo/report/index.html; BLEU against sentence length: outputs/demo/report/bleu_by_length.png"
