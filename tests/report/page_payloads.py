@@ -6,6 +6,8 @@ import itertools
 import random
 from typing import Any
 
+from attnlab.report.figures import styles
+
 AXES = {  # the last one changes fastest
     "encoder": ["bilstm", "bigru", "lstm"],
     "window": ["global", "local_p", "local_m"],
@@ -45,6 +47,8 @@ def payload(cells: int = 8, seeds: int = 2, *, hostile: bool = False, pairs: boo
     for row in rows[1:]:
         _compare(row, baseline, draw)
     rows += [_system(draw), _missing(seeds)]
+    for number, row in enumerate(rows):
+        row["look"] = _look(row, number)
     if hostile:
         rows[1]["name"], rows[1]["settings"] = HOSTILE[0], HOSTILE[1]
         rows[2]["config"] |= {HOSTILE[0]: HOSTILE[2]}
@@ -58,6 +62,11 @@ def payload(cells: int = 8, seeds: int = 2, *, hostile: bool = False, pairs: boo
         "question": HOSTILE[0] if hostile else "What does each mechanism lose as sentences get longer?",
         "version": "0.1.0",
         "axes": ["encoder", "scorer", "decoder", "window"],
+        "palette": {
+            "series": list(styles.COLOURS),
+            "baseline": styles.BASELINE,
+            "outside": styles.OUTSIDE,
+        },
         "notes": [HOSTILE[2]] if hostile else [],
         "unscored": [],
         "anonymous": False,
@@ -119,17 +128,30 @@ def _cell(number: int, options: dict[str, Any], seeds: int, draw: random.Random)
     }  # fmt: skip
 
 
+def _look(row: dict[str, Any], number: int) -> dict[str, Any]:
+    marker = styles.MARKERS[number % len(styles.MARKERS)]
+    if row["kind"] == "system":
+        look = styles.Look(styles.OUTSIDE, marker, (1.0, 1.0))
+    elif row["axes"]["scorer"] is None:
+        look = styles.Look(styles.BASELINE, marker, (4.0, 2.0), heavy=True)
+    else:
+        colour = styles.COLOURS[number % len(styles.COLOURS)]
+        look = styles.Look(colour, marker, styles.DASHES[number % len(styles.DASHES)])
+    return look._asdict() | {"dash": list(look.dash)}
+
+
+def _differing(a: dict[str, Any], b: dict[str, Any]) -> list[str]:
+    axes = [axis for axis in ("encoder", "scorer", "window") if a["axes"][axis] != b["axes"][axis]]
+    return axes + [factor for factor, value in a["factors"].items() if value != b["factors"][factor]]
+
+
 def _compare(row: dict[str, Any], baseline: dict[str, Any], draw: random.Random) -> None:
     row["test"] = {
         key: value
         for key, value in _test(row, baseline, draw).items()
-        if key not in ("metric", "first", "second")
+        if key not in ("metric", "first", "second", "differs")
     }
-    differing = [
-        axis for axis in ("encoder", "scorer", "window") if row["axes"][axis] != baseline["axes"][axis]
-    ]
-    differing += [factor for factor, value in row["factors"].items() if value != baseline["factors"][factor]]
-    row["differs"] = differing
+    row["differs"] = _differing(row, baseline)
     row["confounded"] = len(row["differs"]) > 1
     for kind, table in row["lengths"].items():
         for bucket, base in zip(table["buckets"], baseline["lengths"][kind]["buckets"], strict=True):
@@ -141,7 +163,7 @@ def _test(a: dict[str, Any], b: dict[str, Any], draw: random.Random) -> dict[str
     delta = a["bleu"]["mean"] - b["bleu"]["mean"]
     p = _r(min(1.0, max(0.0001, 2.7 ** (-abs(delta) * 3))))
     return {
-        "metric": "bleu", "first": a["key"], "second": b["key"], "delta": _r(delta), "ci": [_r(delta - 0.9), _r(delta + 0.9)],
+        "metric": "bleu", "first": a["key"], "second": b["key"], "differs": _differing(a, b), "delta": _r(delta), "ci": [_r(delta - 0.9), _r(delta + 0.9)],
         "p_bootstrap": p, "p_randomisation": p, "p_holm": _r(min(1, p * 4)), "significant": p * 4 < 0.05, "one_seed": False, "seeds": [2, 2],
     }  # fmt: skip
 

@@ -69,6 +69,12 @@ def test_of_a_resumed_run_the_later_validation_holds_and_a_torn_line_does_no_har
     assert points == [(10, 2.0), (20, 5.0)]
 
 
+def test_loss_and_bleu_of_one_validation_may_stand_in_two_lines(written):
+    comparison, folders = written
+    log(folders["a", "1"], [*validated((20, 2.5), name="val/loss"), *validated((20, 3.0))])
+    assert [(line["val_bleu"], line["val_loss"]) for line in training_curves.data(comparison)] == [(3.0, 2.5)]
+
+
 def test_loss_is_drawn_where_no_run_has_bleu(written):
     comparison, folders = written
     log(folders["a", "1"], validated((10, 2.0), (20, 1.5), name="val/loss"))

@@ -1,6 +1,5 @@
 """The looks of the cells: the same everywhere, told apart in grey, and few among many."""
 
-import json
 from pathlib import Path
 
 from attnlab.report import compare
@@ -49,13 +48,6 @@ def test_a_system_from_outside_is_grey_and_no_baseline(make):
     assert outside.color == styles.OUTSIDE and not outside.heavy
     assert inside.color not in (styles.OUTSIDE, styles.BASELINE)
     assert [text.endswith(" (not controlled)") for text in styles.entries(rows, ["scorer"])] == [True, False]
-
-
-def test_the_look_of_a_row_is_ready_for_json(grid):
-    rows = one(*grid).rows
-    look = styles.look(rows[2], rows)
-    assert json.loads(json.dumps(look)) == look and set(look) == {"color", "marker", "dash"}
-    assert look["marker"] in styles.MARKERS and look["color"] == styles.looks(rows)[2].color
 
 
 def test_a_cell_keeps_its_look_when_another_gets_its_first_run(make):

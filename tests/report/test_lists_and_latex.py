@@ -6,9 +6,11 @@ import re
 
 import pytest
 
+from attnlab.metrics.seeds import Spread
 from attnlab.report import latex, lists, load
 from attnlab.report.evidence import evidence
 from attnlab.report.fairness import differing
+from attnlab.report.rows import Tampered
 
 from .recorded import with_sentences
 
@@ -120,6 +122,18 @@ def test_the_best_of_a_column_is_bold_and_significance_and_doubt_are_marked(foun
     assert "$^{*}$" in line[3]
     assert sum(cell.startswith("\\textbf") for one in rows_of(text) for cell in one[2:3]) == 1
     assert "$-$" in text or "+" in text
+
+
+def test_columns_of_tampered_weights_are_explained_and_no_slope_is_called_best(found):
+    comparison, made = found
+    assert "tampered with" not in latex.to_latex(comparison, made)
+    comparison.rows[0].overrides = {"uniform": Tampered(Spread(12.0, None, 1), Spread(-18.0, None, 1))}
+    text = latex.to_latex(comparison, made)
+    assert "BLEU, uniform" in text.split("\\midrule")[0]
+    assert "tampered with at test time" in text.split("\\bottomrule")[1]
+    titles = text.split("\\toprule\n")[1].split(" \\\\")[0].split(" & ")
+    slope = titles.index("slope")
+    assert not any("textbf" in line[slope] for line in rows_of(text))
 
 
 @pytest.mark.parametrize(

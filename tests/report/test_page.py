@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from attnlab.report import page
+from attnlab.report.figures import styles
 from attnlab.report.page import embedded, render
 
 from .page_payloads import HOSTILE, payload
@@ -116,6 +117,15 @@ def test_text_reaches_the_page_as_text_nodes_alone():
         assert not re.search(
             r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", source
         ), path
+
+
+def test_cells_look_as_in_the_figures():
+    script = (HERE / "js" / "look.js").read_text(encoding="utf-8")
+    symbols = re.search(r"const SYMBOLS = \{(.*?)\n  \};", script, re.DOTALL)[1]
+    assert tuple(re.findall(r"^    (\w+):", symbols, re.MULTILINE)) == styles.MARKERS
+    theme = (HERE / "css" / "theme.css").read_text(encoding="utf-8")
+    light = re.findall(r"--series-\d: light-dark\((#\w+),", theme)
+    assert [colour.upper() for colour in light] == list(styles.COLOURS)
 
 
 def test_scripts_are_short_enough_to_read():

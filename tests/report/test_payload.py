@@ -43,6 +43,7 @@ BUCKET = {
 ROW = {
     "key": TEXT, "kind": TEXT, "controlled": bool, "name": TEXT, "axes": Every(Maybe(TEXT)),
     "origin": Maybe(TEXT), "factors": Every(Maybe(TEXT)), "settings": TEXT,
+    "look": {"color": TEXT, "marker": TEXT, "dash": [..., NUMBER], "heavy": bool},
     "runs": [...,
         {"seed": TEXT, "bleu": NUMBER, "chrf": Maybe(NUMBER), "record": Maybe(TEXT), "updates": Maybe(NUMBER),
          "wall_s": Maybe(NUMBER), "commit": Maybe(TEXT), "dirty": Maybe(bool)}
@@ -68,17 +69,18 @@ COMPARISON = {
     "signature": TEXT, "chrf_signature": Maybe(TEXT), "baseline": Maybe(TEXT), "level": NUMBER,
     "resamples": int, "trials": int, "seed": int, "varying": [..., TEXT], "constant": Every(TEXT),
     "note_on_tests": TEXT, "notes": [..., TEXT], "files": TEXT, "rows": [..., ROW],
-    "tests": [..., {"metric": TEXT, "first": TEXT, "second": TEXT, **TEST}],
+    "tests": [..., {"metric": TEXT, "first": TEXT, "second": TEXT, "differs": [..., TEXT], **TEST}],
     "effects": Maybe({
         "terms": [..., {"factors": [..., TEXT], "df": int, "sum_sq": NUMBER, "F": Maybe(NUMBER),
                         "p": Maybe(NUMBER), "share": Maybe(NUMBER)}],
         "levels": [..., {"factors": [..., TEXT], "options": [..., TEXT], "effect": NUMBER,
                          "low": Maybe(NUMBER), "high": Maybe(NUMBER)}],
         "dropped": [..., TEXT], "n": int, "residual_df": int}),
-    "effects_note": TEXT, "samples": [..., SAMPLE], "config_common": OBJECT,
+    "figures": Every(TEXT), "effects_note": TEXT, "samples": [..., SAMPLE], "config_common": OBJECT,
 }  # fmt: skip
 PAGE = {
-    "title": TEXT, "question": Maybe(TEXT), "version": TEXT, "axes": [..., TEXT], "notes": [..., TEXT],
+    "title": TEXT, "question": Maybe(TEXT), "version": TEXT, "axes": [..., TEXT],
+    "palette": {"series": [..., TEXT], "baseline": TEXT, "outside": TEXT}, "notes": [..., TEXT],
     "unscored": [..., TEXT], "anonymous": bool, "anchors": [..., OBJECT], "comparisons": [..., COMPARISON],
 }  # fmt: skip
 
@@ -151,11 +153,16 @@ def test_every_field_is_there_and_of_its_kind(page):
         "bleu",
         "chrf",
     }
+    assert {len(one["differs"]) for one in comparison["tests"]} == {
+        1,
+        2,
+    }  # of all pairs, not the baseline's only
     assert comparison["effects"] is not None and comparison["varying"] == ["scorer", "decoder"]
     row = comparison["rows"][1]
     assert row["test"] is not None and row["lengths"]["source_pieces"]["slope"] is not None
     assert row["curve"] == [[20, 3.1235, 2.0]] and row["aer"] == {"predicted": 0.2, "input": 0.9}
     assert comparison["baseline"] == comparison["rows"][0]["key"]
+    assert {one["look"]["color"] for one in comparison["rows"]} <= set(found["palette"]["series"])
 
 
 def test_it_is_the_same_each_time_and_valid_json(page):

@@ -193,6 +193,16 @@ def test_evidence_is_that_of_the_statistics_for_means_of_segments(comparison, tm
     assert measure.lengths[GENERAL]["source_words"].slope.value == line.value
 
 
+@pytest.mark.parametrize("shift", [-3.0, 500.0])
+def test_a_metric_may_have_any_range(comparison, tmp_path, shift):
+    attached(comparison, tmp_path, [(name, scores + shift) for name, scores in EVERY])
+    measure = score_evidence(comparison, baseline=comparison.rows[0], samples=100, trials=50)["comet"]
+    for found in measure.rows.values():
+        assert found.low < found.mean < found.high
+    bucket = measure.lengths[GENERAL]["source_words"].buckets[1]
+    assert bucket.low < bucket.score < bucket.high
+
+
 def test_the_same_seed_gives_the_same_numbers_and_no_draws_give_none(comparison, tmp_path):
     attached(comparison, tmp_path)
     first, second = (score_evidence(comparison, pairs=True, samples=50, trials=50) for _ in range(2))

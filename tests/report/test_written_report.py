@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +59,21 @@ def test_verb_writes_every_file_with_the_same_bytes_each_time(measured, tmp_path
     assert "table.{csv,md,tex}" in out and f"open {tmp_path / 'b' / 'index.html'}" in out
 
 
+def test_figures_have_their_captions_in_the_table_and_the_page_and_absent_ones_a_reason(
+    make, save, tmp_path, monkeypatch
+):
+    calls = []
+    monkeypatch.setattr("attnlab.report.figures.write_all", lambda *given: calls.append(given[3]) or [])
+    assert main([str(save(make(), make(scorer="b"))), "--out", str(tmp_path)]) == 0
+    assert [[one.name for one in planned] for planned in calls] == [["bleu_by_length", "quality_vs_cost"]]
+    told = {one.stem: one.caption for one in calls[0]}
+    text = (tmp_path / "table.md").read_text(encoding="utf-8")
+    assert f"- quality_vs_cost: {told['quality_vs_cost']}\n" in text and "- bleu_by_length: BLEU by " in text
+    assert "- no figure aer_vs_bleu: no run has gold alignments" in text
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert json.dumps(told["quality_vs_cost"]) in page and "no figure training_curves" in page
+
+
 def test_everything_but_the_figures_is_there_without_sentence_statistics(grid, save, plain, tmp_path, capsys):
     assert main([str(save(*grid)), "--out", str(tmp_path / "out")]) == 0
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == FILES
@@ -75,6 +91,7 @@ def test_table_csv_holds_all_digits_and_provenance(grid):
     assert float(row["bleu_<=10"]) == 34.0 and float(row["bleu_>40"]) == 26.0
     assert rows[0]["scorer"] == "none" and rows[0]["bleu_sd"] == "" and rows[0]["missing_seeds"] == "2"
     assert (rows[0]["delta_bleu"], rows[0]["confounded"]) == ("", "no")
+    assert row["key"] in {one.key for one in comparison.rows}  # as tests.csv and lengths.csv have it
     assert float(row["delta_bleu"]) == 2.5 and row["kind"] == "cell" and row["p_holm"] == ""
 
 
@@ -145,6 +162,16 @@ def test_a_system_from_outside_is_marked_and_never_looks_like_a_cell(make):
     assert comparison.varying == ["scorer"] and made.differs[row.key] == ["not controlled"]
     fields = read(table.to_csv(comparison, made))[-1]
     assert (fields["kind"], fields["confounded"]) == ("system", "yes")
+
+
+def test_against_a_system_from_outside_nothing_is_said_to_differ_in_so_many_factors(make):
+    comparison = one(make(scorer="a"), make(scorer="b"))
+    run = comparison.rows[0].runs[0]
+    cell = dict.fromkeys(run.record["cell"])
+    comparison.rows.append(Row(cell, "moses", {}, [run], kind=SYSTEM, controlled=False))
+    text = table.to_markdown(comparison, evidence(comparison, baseline="moses"))
+    assert "† the baseline is a system from outside" in text and "more than one factor" not in text
+    assert text.count("+0.00†") == 2
 
 
 def test_overrides_of_the_weights_are_columns(make):

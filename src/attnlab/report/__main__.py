@@ -51,6 +51,9 @@ def _report(options: argparse.Namespace) -> int:
         report, scrubber = anonymise(report)
     evidences = _evidences(report, options)
     anchors = _anchors(report, options)
+    if options.anchors and not anchors:
+        pairs = ", ".join(dict.fromkeys(one.languages for one in report.comparisons))
+        report = report._replace(notes=[*report.notes, f"no published results of {pairs} are known here"])
     written = write(
         report, options.out, evidences, anchors=anchors, scrubber=scrubber, page=not options.no_page
     )
@@ -71,6 +74,8 @@ def _report(options: argparse.Namespace) -> int:
 def _outside(report: Report, options: argparse.Namespace) -> Report:
     """Adds other people's systems and further metrics to the rows of the main comparison."""
     notes: list[str] = []
+    if (options.reference or options.source) and not options.system:
+        raise UserError("--reference and --source go with --system NAME=FILE; there is none")
     if options.system or options.scores:
         if len(report.comparisons) > 1:
             told_apart = ", ".join(one.label for one in report.comparisons)
@@ -85,8 +90,6 @@ def _outside(report: Report, options: argparse.Namespace) -> Report:
         notes += add_systems(comparison, options.system, options.reference, options.source)
         for path in options.scores:
             notes += attach_scores(comparison, read_scores(path))
-    elif options.reference or options.source:
-        raise UserError("--reference and --source go with --system NAME=FILE; there is none")
     return report._replace(notes=[*report.notes, *notes])
 
 

@@ -30,9 +30,9 @@ def find(comparison: Comparison, wanted: str | None = None) -> Row | None:
 
 
 def is_there(comparison: Comparison, wanted: str) -> bool:
-    """Whether any row of the comparison may be meant."""
+    """Whether any row of the comparison that has a run may be meant."""
     return any(
-        wanted.casefold() in name.casefold() for row in comparison.rows for name in _names(comparison, row)
+        wanted.casefold() in name.casefold() for row in comparison.scored for name in _names(comparison, row)
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from attnlab.results import Record
 
 SAMPLES = "samples.json"
 CURVE = "metrics.jsonl"
+_VALIDATED = ("val/bleu", "val/loss")
 OVERRIDE = "attention_override"
 _NO_OVERRIDE = (None, "none")
 
@@ -93,23 +95,28 @@ def samples(run: Run) -> list[Record]:
 
 
 def curve(run: Run) -> list[tuple[int, float | None, float | None]]:
-    """The validations of a training: updates, BLEU, loss; lines that are no JSON are left out."""
-    found: dict[int, dict[str, Any]] = {}
+    """The validations of a training in the order of updates: updates, BLEU, loss.
+
+    Of two values at one number of updates, which a resumed run has, the later holds. Lines that are no JSON
+    (the last one of a run that was killed) and values that are no numbers are passed over.
+    """
+    found: dict[int, dict[str, float]] = {}
     try:
-        text = (run.folder / CURVE).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        text = (run.folder / CURVE).read_text(encoding="utf-8", errors="replace")
+    except OSError:
         return []
     for line in text.splitlines():
         if '"val/' not in line:
             continue
         try:
             point = json.loads(line)
-            found.setdefault(int(point["step"]), {}).update(point)
-        except (ValueError, TypeError, KeyError):
+            values = {key: value for key in _VALIDATED if (value := _real(point.get(key))) is not None}
+            step = int(point["step"])
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
             continue
-    return [
-        (step, _real(point, "val/bleu"), _real(point, "val/loss")) for step, point in sorted(found.items())
-    ]
+        if values:
+            found.setdefault(step, {}).update(values)
+    return [(step, found[step].get("val/bleu"), found[step].get("val/loss")) for step in sorted(found)]
 
 
 def _tampered(
@@ -145,6 +152,6 @@ def _override(evaluation: Record) -> str | None:
     return None if name in _NO_OVERRIDE else str(name)
 
 
-def _real(point: Mapping[str, Any], key: str) -> float | None:
-    value = point.get(key)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+def _real(value: Any) -> float | None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if number and math.isfinite(value) else None

@@ -187,7 +187,7 @@ def _slope(rows: Sequence[Row], evidence: Evidence) -> list[Column]:
         if slope is not None and value is not None and slope.low is not None and slope.high is not None:
             text += f" [{slope.low:+.2f}, {slope.high:+.2f}]"
         cells.append(text)
-    return [Column("slope", cells, True, values, 1)]
+    return [Column("slope", cells)]  # none is best: what translates nothing falls by nothing
 
 
 def _numbers(rows: Sequence[Row], wanted: Iterable[Number]) -> list[Column]:

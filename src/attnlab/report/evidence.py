@@ -105,6 +105,7 @@ class Evidence:
         samples, trials, level, seed: of the bootstrap, of the randomisation, of intervals and tests, of both.
         measures: `bleu`, `chrf` and further metrics by name.
         differs: by `Row.key`, every factor in which a row differs from the baseline.
+        factors: by the two keys of each test, every factor in which its rows differ.
         effects: main effects and interactions of the axes; None, and why not in `effects_note`.
         note_on_tests: which test, how many comparisons, and from how many seeds.
         notes: what is missing, and the remedy.
@@ -117,6 +118,7 @@ class Evidence:
     seed: int
     measures: dict[str, Measure] = field(default_factory=dict)
     differs: dict[str, list[str]] = field(default_factory=dict)
+    factors: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     effects: Effects | None = None
     effects_note: str = ""
     note_on_tests: str = ""

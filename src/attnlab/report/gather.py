@@ -55,9 +55,18 @@ def gather(
         made.measures |= score_evidence(comparison, baseline=baseline, pairs=pairs, **draw._asdict())
     if baseline is not None:
         made.differs = {row.key: differing(row, baseline) for row in comparison.rows if row is not baseline}
+    made.factors = _factors(comparison, made)
     made.effects, made.effects_note = effects_of(comparison, draw.level)
     made.note_on_tests = _note(comparison, made, pairs)
     return made
+
+
+def _factors(comparison: Comparison, made: Evidence) -> dict[tuple[str, str], list[str]]:
+    """What the rows of each test differ in; metrics share their pairs."""
+    rows = {row.key: row for row in comparison.rows}
+    tests = [test for measure in made.measures.values() for test in measure.tests]
+    pairs = dict.fromkeys((test.first, test.second) for test in tests)
+    return {(first, second): differing(rows[first], rows[second]) for first, second in pairs}
 
 
 def steps(comparison: Comparison) -> int:
@@ -142,7 +151,7 @@ def _test(
     if not statistics:
         return
     score = score_of(signature)
-    for key, (low, high) in measuring.intervals(statistics, score, draw).items():
+    for key, (low, high) in measuring.intervals(statistics, score, draw, measuring.RANGE).items():
         if key in made.rows:
             made.rows[key] = made.rows[key]._replace(low=low, high=high)
     made.tests = measuring.tests(statistics, score, draw, baseline, pairs, tick)
@@ -173,7 +182,9 @@ def _lengths(
             same = np.stack([lengths[key] for key in stats]).tobytes() + repr(list(stats)).encode()
             if same not in known:
                 score = score_of(comparison.signature)
-                known[same] = measuring.curves(stats, lengths, edges, few, score, draw, baseline)
+                known[same] = measuring.curves(
+                    stats, lengths, edges, few, score, draw, baseline, measuring.RANGE
+                )
             for key, curve in known[same].items():
                 made.lengths.setdefault(key, {})[kind] = curve
         tick()

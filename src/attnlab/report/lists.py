@@ -27,8 +27,6 @@ def tests_csv(comparison: Comparison, evidence: Evidence) -> str:
 
     `factors` are those in which the two rows differ; `mark` is withheld where a side has one seed.
     """
-    from attnlab.report.fairness import differing
-
     rows = {row.key: row for row in comparison.rows}
     lines: list[dict[str, Any]] = []
     for name, measure in evidence.measures.items():
@@ -45,7 +43,9 @@ def tests_csv(comparison: Comparison, evidence: Evidence) -> str:
                     **test_fields(test),
                     "seeds_first": test.seeds[0],
                     "seeds_second": test.seeds[1],
-                    "factors": " ".join(factor.replace(" ", "_") for factor in differing(first, second)),
+                    "factors": " ".join(
+                        factor.replace(" ", "_") for factor in evidence.factors[test.first, test.second]
+                    ),
                     **_drawn(evidence),
                     "trials": evidence.trials,
                     "signature": measure.signature,

@@ -26,13 +26,16 @@ def heading(comparison: Comparison, evidence: Evidence) -> list[str]:
     return lines
 
 
-def legend(comparison: Comparison, evidence: Evidence, *, wide: bool = True) -> list[str]:
+def legend(
+    comparison: Comparison, evidence: Evidence, *, wide: bool = True, tampered: bool = True
+) -> list[str]:
     """What the columns and marks of the table mean, where they are used.
 
     Args:
         comparison: the rows.
         evidence: of the comparison.
         wide: the table has the columns beside the main ones too.
+        tampered: the table has the columns of tampered weights.
     """
     rows, lines = comparison.rows, []
     if any(found.deviation is not None for found in evidence.bleu.rows.values()):
@@ -62,6 +65,13 @@ def legend(comparison: Comparison, evidence: Evidence, *, wide: bool = True) -> 
         curve is not None and curve.slope is not None and curve.slope.value is not None for curve in curves
     ):
         lines.append("slope: points of BLEU for 10 more words of the source, with its interval")
+    if any(row.spread(ATTENTION.pick).n for row in rows):
+        lines.append("of them attention: parameters of the scorer and the window")
+    if tampered and any(row.overrides for row in rows):
+        lines.append(
+            "BLEU, uniform and so on: with attention weights tampered with at test time, and in brackets the "
+            "difference from the same runs' BLEU"
+        )
     return [*lines, *(_wide(comparison, evidence) if wide else [])]
 
 
@@ -74,6 +84,11 @@ def confounded(comparison: Comparison, evidence: Evidence) -> list[str]:
             groups.setdefault(tuple(known.differs), []).append(row)
     if not groups:
         return []
+    if evidence.baseline is not None and not evidence.baseline.controlled:
+        return [
+            f"{CONFOUNDED} the baseline is a system from outside: a difference from it cannot be put down to "
+            "any one factor"
+        ]
     lines = [
         f"{CONFOUNDED} differs from the baseline in more than one factor, so that its difference cannot be "
         "put down to one:"
@@ -87,13 +102,6 @@ def confounded(comparison: Comparison, evidence: Evidence) -> list[str]:
 
 def _wide(comparison: Comparison, evidence: Evidence) -> list[str]:
     lines = ["length columns: BLEU by white-space words of the source, n sentences in each"]
-    if any(row.spread(ATTENTION.pick).n for row in comparison.rows):
-        lines.append("of them attention: parameters of the scorer and the window")
-    if any(row.overrides for row in comparison.rows):
-        lines.append(
-            "BLEU, uniform and so on: with attention weights tampered with at test time, and in brackets the "
-            "difference from the same runs' BLEU"
-        )
     marks = {
         bucket.mark
         for row in comparison.rows

@@ -21,7 +21,9 @@ from attnlab.report.evidence import Bucket, Lengths
 
 _TOGETHER = 20  # systems in one call: 20 x 18 statistics x 10,000 trials are 29 MB
 
-_RANGE = (0.0, 100.0)  # of BLEU and chrF
+RANGE = (0.0, 100.0)
+"""Of BLEU and chrF; segment scores of other metrics may have any."""
+Range = tuple[float, float] | None
 
 
 class Draw(NamedTuple):
@@ -37,13 +39,14 @@ Stats = Mapping[str, np.ndarray]
 Tick = Callable[[], None]
 
 
-def intervals(stats: Stats, score: Score, draw: Draw) -> dict[str, tuple[float, float]]:
-    """The interval of every row's BLEU or chrF, within 0 and 100; none without draws.
+def intervals(stats: Stats, score: Score, draw: Draw, within: Range = None) -> dict[str, tuple[float, float]]:
+    """The interval of every row's score; none without draws.
 
     Args:
         stats: statistics [runs, n, k] by the row's key.
         score: of sums [..., k].
         draw: how often, and from which seed.
+        within: the range of the score.
     """
     if not draw.samples or not stats:
         return {}
@@ -53,7 +56,7 @@ def intervals(stats: Stats, score: Score, draw: Draw) -> dict[str, tuple[float, 
     for keys in _chunks(list(stats)):
         drawn = bootstrap.resample([stats[key] for key in keys], score, counts)
         for key, own in zip(keys, drawn, strict=True):
-            found[key] = _possible(bootstrap.interval_of(own, draw.level))
+            found[key] = _possible(bootstrap.interval_of(own, draw.level), within)
     return found
 
 
@@ -110,6 +113,7 @@ def curves(
     score: Score,
     draw: Draw,
     baseline: str | None,
+    within: Range = None,
 ) -> dict[str, Lengths]:
     """Buckets and slope of every row, over one kind of length.
 
@@ -121,6 +125,7 @@ def curves(
         score: of sums [..., k].
         draw: how often, and from which seed.
         baseline: the key of the row that others are set against, where it has the same lengths.
+        within: the range of the score.
     """
     groups: dict[bytes, list[str]] = {}
     for key in stats:
@@ -128,7 +133,7 @@ def curves(
     found: dict[str, Lengths] = {}
     for keys in groups.values():
         own = {key: stats[key] for key in keys}
-        found |= _alike(own, np.asarray(lengths[keys[0]]), edges, few, score, draw, baseline)
+        found |= _alike(own, np.asarray(lengths[keys[0]]), edges, few, score, draw, baseline, within)
     return {key: found[key] for key in stats}
 
 
@@ -140,6 +145,7 @@ def _alike(
     score: Score,
     draw: Draw,
     baseline: str | None,
+    within: Range = None,
 ) -> dict[str, Lengths]:
     """`curves` of rows with the same lengths."""
     table: dict[str, list[Bucket]] = {key: [] for key in stats}
@@ -167,7 +173,7 @@ def _alike(
             limits: tuple[float | None, float | None] = (None, None)
             apart: tuple[float | None, float | None, float | None] = (None, None, None)
             if draw.samples:
-                limits = _possible(bootstrap.interval_of(own, draw.level))
+                limits = _possible(bootstrap.interval_of(own, draw.level), within)
             if draw.samples and baseline in drawn and key != baseline:
                 apart = bootstrap.difference_of(own, drawn[baseline], draw.level, n)[:3]
             table[key].append(Bucket(lo, hi, n, own.estimate, *limits, *apart, weak))
@@ -201,9 +207,9 @@ def _fit(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return found
 
 
-def _possible(limits: tuple[float, float]) -> tuple[float, float]:
+def _possible(limits: tuple[float, float], within: Range) -> tuple[float, float]:
     """An interval within the range of the score: few seeds that disagree widen it beyond."""
-    return max(limits[0], _RANGE[0]), min(limits[1], _RANGE[1])
+    return limits if within is None else (max(limits[0], within[0]), min(limits[1], within[1]))
 
 
 def _chunks(keys: Sequence[str]) -> Iterator[list[str]]:

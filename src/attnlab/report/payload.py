@@ -15,6 +15,7 @@ from attnlab import results
 from attnlab.report import beside
 from attnlab.report.evidence import BLEU, CHRF, Estimate, Evidence, Lengths, claimed
 from attnlab.report.examples import examples
+from attnlab.report.figures import styles
 from attnlab.report.picks import EVERY
 from attnlab.report.rows import Comparison, Report, Row, Run
 from attnlab.report.settings import shared
@@ -33,6 +34,7 @@ def payload(
     out: Path,
     *,
     anchors: Sequence[Anchor] = (),
+    captions: Sequence[Mapping[str, str]] = (),
     anonymous: bool = False,
 ) -> dict[str, Any]:
     """The report as plain containers.
@@ -42,20 +44,30 @@ def payload(
         evidences: one for each comparison.
         out: the folder of the page, from which the records are linked.
         anchors: published results to show beside.
+        captions: of the figures beside the page, by the stem of their files; for each comparison.
         anonymous: told to the page; what names people is taken off by `anonymous.scrub`, and links to
             records that would name a folder above both are left out here.
     """
-    pairs = zip(report.comparisons, evidences, strict=True)
+    told = captions or [{} for _ in evidences]
+    each = zip(report.comparisons, evidences, told, strict=True)
     found = {
         "title": report.title or "attention compared",
         "question": report.question,
         "version": attnlab.__version__,
         "axes": list(AXES),
+        "palette": {
+            "series": list(styles.COLOURS),
+            "baseline": styles.BASELINE,
+            "outside": styles.OUTSIDE,
+        },
         "notes": list(report.notes),
         "unscored": list(report.unscored),
         "anonymous": anonymous,
         "anchors": [anchor.plain() for anchor in anchors],
-        "comparisons": [_comparison(one, evidence, Path(out), anonymous) for one, evidence in pairs],
+        "comparisons": [
+            _comparison(one, evidence, Path(out), anonymous) | {"figures": dict(figures)}
+            for one, evidence, figures in each
+        ],
     }
     made: dict[str, Any] = results.plain(_rounded(found))
     return made
@@ -83,9 +95,18 @@ def _comparison(comparison: Comparison, evidence: Evidence, out: Path, anonymous
         "note_on_tests": evidence.note_on_tests,
         "notes": list(evidence.notes),
         "files": comparison.file("table"),
-        "rows": [_row(row, comparison, evidence, own[row.key], out, anonymous) for row in comparison.rows],
+        "rows": [
+            _row(row, comparison, evidence, own[row.key], out, anonymous) | {"look": look._asdict()}
+            for row, look in zip(comparison.rows, styles.looks(comparison.rows), strict=True)
+        ],
         "tests": [
-            {"metric": name, **_tested(test), "first": test.first, "second": test.second}
+            {
+                "metric": name,
+                **_tested(test),
+                "first": test.first,
+                "second": test.second,
+                "differs": evidence.factors[test.first, test.second],
+            }
             for name, measure in evidence.measures.items()
             for test in measure.tests
         ],

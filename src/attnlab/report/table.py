@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -47,15 +47,22 @@ def to_console(comparison: Comparison, evidence: Evidence, console: Console) -> 
         else:
             for line in _plain(part):
                 console.print(Text(line), soft_wrap=True)
-    for line in [*legend(comparison, evidence, wide=False), *evidence.notes]:
+    for line in [*legend(comparison, evidence, wide=False, tampered=False), *evidence.notes]:
         dim = "dim" if console.is_terminal else ""
         console.print(Text(line), soft_wrap=not console.is_terminal, style=dim)
 
 
 def to_markdown(
-    comparison: Comparison, evidence: Evidence, notes: Sequence[str] = (), unscored: Sequence[str] = ()
+    comparison: Comparison,
+    evidence: Evidence,
+    notes: Sequence[str] = (),
+    unscored: Sequence[str] = (),
+    captions: Mapping[str, str] | None = None,
 ) -> str:
-    """The whole table as GitHub Markdown, with heading, legend, notes, effects, runs without a score."""
+    """The whole table as GitHub Markdown, with heading, legend, notes, effects, runs without a score.
+
+    `captions` are those of the figures beside it, by the stem of their files.
+    """
     every = columns(comparison, evidence).every
     lines = [f"{_escape(line)}  " for line in heading(comparison, evidence)] + [""]
     titles = [column.title for column in every]
@@ -64,6 +71,9 @@ def to_markdown(
     below = [*legend(comparison, evidence), *evidence.notes, *notes]
     lines += ["", *(f"- {_escape(line)}" for line in below), ""]
     lines += effects_markdown(evidence)
+    if captions:
+        told = [f"{_escape(stem)}: {_escape(caption)}" for stem, caption in captions.items()]
+        lines += ["Figures (svg, png, pdf; numbers in csv):", "", *(f"- {line}" for line in told), ""]
     if unscored:
         lines += ["Runs without a score:", "", *(f"- {_escape(line)}" for line in unscored), ""]
     return "\n".join(lines)
@@ -128,6 +138,7 @@ def _line(row: Row, comparison: Comparison, evidence: Evidence) -> dict[str, Any
     line: dict[str, Any] = {axis: row.cell[axis] or "none" for axis in AXES}
     line |= {
         "settings": row.settings,
+        "key": row.key,
         "cell_id": row.cell_id,
         "origin": row.origin,
         "kind": row.kind,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from attnlab.report.rows import Report
 
 if TYPE_CHECKING:
     from attnlab.report.anchors import Anchor
+    from attnlab.report.figures import Planned
 
 PAGE, CHECKLIST = "index.html", "checklist.md"
 _OURS = r"table(_.+)?\.(csv|md|tex)|(tests|lengths|effects)(_.+)?\.csv|index\.html|checklist\.md"
@@ -48,19 +49,22 @@ def write(
     out = Path(out)
     if evidences is None:
         evidences = [evidence(comparison) for comparison in report.comparisons]
+    from attnlab.report import figures
     from attnlab.report.checklist import checklist
 
     clean = scrubber or (lambda value: value)
     written = []
     try:
         out.mkdir(parents=True, exist_ok=True)
-        for name, text in _texts(report, evidences, anchors).items():
+        planned, captions = _planned(report, evidences)
+        for name, text in _texts(report, evidences, anchors, captions).items():
             (out / name).write_text(clean(text), encoding="utf-8", newline="\n")
             written.append(out / name)
-        written += _figures(report, evidences, out)
+        for one, made, some in zip(report.comparisons, evidences, planned, strict=True):
+            written += figures.write_all(one, made, out, some)
         texts = {CHECKLIST: checklist(report, evidences, report.failed)}
         if page:
-            texts[PAGE] = _page(report, evidences, out, anchors, clean, scrubber is not None)
+            texts[PAGE] = _page(report, evidences, out, anchors, captions, clean, scrubber is not None)
         for name, text in texts.items():
             (out / name).write_text(text if name == PAGE else clean(text), encoding="utf-8", newline="\n")
             written.append(out / name)
@@ -83,7 +87,27 @@ def stale(out: Path, written: Sequence[Path]) -> list[str]:
     return sorted(path.name for path in out.iterdir() if ours.fullmatch(path.name) and path.name not in new)
 
 
-def _texts(report: Report, evidences: Sequence[Evidence], anchors: Sequence[Anchor]) -> dict[str, str]:
+def _planned(
+    report: Report, evidences: Sequence[Evidence]
+) -> tuple[list[list[Planned]], list[dict[str, str]]]:
+    """The figures of every comparison, and their captions; of those that cannot be, why not."""
+    from attnlab.report import figures
+
+    planned, captions = [], []
+    for one, made in zip(report.comparisons, evidences, strict=True):
+        some, absent = figures.plan(one, made)
+        planned.append(some)
+        captions.append({each.stem: each.caption for each in some})
+        made.notes += [note for note in absent if note not in made.notes]
+    return planned, captions
+
+
+def _texts(
+    report: Report,
+    evidences: Sequence[Evidence],
+    anchors: Sequence[Anchor],
+    captions: Sequence[Mapping[str, str]],
+) -> dict[str, str]:
     """The tables and lists of every comparison, by file name."""
     from attnlab.report import lists, table
     from attnlab.report.anchors import to_markdown
@@ -92,7 +116,7 @@ def _texts(report: Report, evidences: Sequence[Evidence], anchors: Sequence[Anch
     texts: dict[str, str] = {}
     for number, (one, made) in enumerate(zip(report.comparisons, evidences, strict=True)):
         unscored = [] if number else report.unscored  # told once
-        markdown = table.to_markdown(one, made, report.notes, unscored)
+        markdown = table.to_markdown(one, made, report.notes, unscored, captions[number])
         if anchors and not number:
             markdown += "\n" + to_markdown(anchors)
         texts |= {
@@ -106,22 +130,17 @@ def _texts(report: Report, evidences: Sequence[Evidence], anchors: Sequence[Anch
     return texts
 
 
-def _figures(report: Report, evidences: Sequence[Evidence], out: Path) -> list[Path]:
-    from attnlab.report import figures
-
-    pairs = zip(report.comparisons, evidences, strict=True)
-    return [path for one, made in pairs for path in figures.write_all(one, made, out)]
-
-
 def _page(
     report: Report,
     evidences: Sequence[Evidence],
     out: Path,
     anchors: Sequence[Anchor],
+    captions: Sequence[Mapping[str, str]],
     clean: Callable[[Any], Any],
     anonymous: bool,
 ) -> str:
     from attnlab.report.page import render
     from attnlab.report.payload import payload
 
-    return render(clean(payload(report, evidences, out, anchors=anchors, anonymous=anonymous)))
+    made = payload(report, evidences, out, anchors=anchors, captions=captions, anonymous=anonymous)
+    return render(clean(made))

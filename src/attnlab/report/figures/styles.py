@@ -102,12 +102,6 @@ def looks(rows: Sequence[Row]) -> list[Look]:
     return found
 
 
-def look(row: Row, rows: Sequence[Row]) -> dict[str, str | list[float]]:
-    """The look of one row among all, ready for JSON: `{color, marker, dash}`."""
-    found = looks(rows)[next(index for index, other in enumerate(rows) if other is row)]
-    return {"color": found.color, "marker": found.marker, "dash": list(found.dash)}
-
-
 def cast(rows: Sequence[Row], axes: Sequence[str], baseline: str | None = None) -> Cast:
     """Gives every row its look; among more than `CROWD` rows only to the best, the worst and the baseline.
 

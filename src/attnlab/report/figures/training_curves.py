@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from attnlab.report.beside import CURVE, curve
 from attnlab.report.figures import numbers, paper, styles
 from attnlab.report.figures.numbers import Line
-from attnlab.report.rows import Comparison, Run
+from attnlab.report.rows import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,40 +17,18 @@ if TYPE_CHECKING:
     from attnlab.report.evidence import Evidence
 
 NAME = "training_curves"
-FILE = "metrics.jsonl"
-ABSENT = f"no {FILE} with validations beside the records"
-_VALUES = {"val_bleu": "val/bleu", "val_loss": "val/loss"}
+ABSENT = f"no {CURVE} with validations beside the records"
 
 
 def data(comparison: Comparison, evidence: Evidence | None = None) -> list[Line]:
     """A line a cell, seed and validation: `updates`, `val_bleu`, `val_loss`."""
     del evidence  # validations are not tested
     return [
-        numbers.cell(row) | {"seed": run.seed} | point
+        numbers.cell(row) | {"seed": run.seed, "updates": updates, "val_bleu": bleu, "val_loss": loss}
         for row in comparison.rows
         for run in row.runs
-        for point in validations(run)
+        for updates, bleu, loss in curve(run)
     ]
-
-
-def validations(run: Run) -> list[Line]:
-    """The validations of a run in the order of updates; none where its file is not there.
-
-    Of two with one number of updates, which a resumed run has, the later one holds. Lines that are no JSON
-    (the last one of a run that was killed) and values that are no numbers are passed over.
-    """
-    try:
-        text = (run.folder / FILE).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    found: dict[int, Line] = {}
-    for line in text.splitlines():
-        logged = _parsed(line)
-        point = {name: _number(logged.get(key)) for name, key in _VALUES.items()}
-        updates = logged.get("step")
-        if isinstance(updates, int) and any(value is not None for value in point.values()):
-            found[updates] = {"updates": updates} | point
-    return [found[updates] for updates in sorted(found)]
 
 
 def caption(comparison: Comparison, lines: Sequence[Line], level: float, cast: styles.Cast) -> str:
@@ -75,7 +52,7 @@ def caption(comparison: Comparison, lines: Sequence[Line], level: float, cast: s
     ]
     if absent:
         more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
-        text += f"; without {FILE}: {', '.join(absent[:5])}{more}"
+        text += f"; without {CURVE}: {', '.join(absent[:5])}{more}"
     return f"{text}."
 
 
@@ -126,15 +103,3 @@ def _mean(curves: Sequence[dict[int, float]]) -> list[tuple[int, float]]:
     """The mean where every seed has a value: one that stopped early must not bend it."""
     shared = sorted(set.intersection(*(set(curve) for curve in curves))) if curves else []
     return [(updates, fmean(curve[updates] for curve in curves)) for updates in shared]
-
-
-def _parsed(line: str) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None

@@ -1,9 +1,9 @@
 /* Published results, in a table of their own: never a row beside the cells, never in a chart of theirs. */
 "use strict";
 (() => {
-  const { data, h, number, missing, scrolled, webLink } = attnlab;
+  const { data, h, missing, scrolled, webLink } = attnlab;
   const MARKS = { verified: "✓ verified", "second hand": "second hand", "from memory": "from memory" };
-  const HEAD = ["Paper", "System", "Task", "Test set", "Metric", "Value", "Source", "Note"];
+  const HEAD = ["Paper", "System", "Task", "Test set", "Metric", "How computed", "Value", "How sure", "Note"];
 
   function published(view, body) {
     const anchors = data.anchors ?? [];
@@ -37,7 +37,7 @@
         webLink(anchor.url, anchor.paper),
         anchor.table ? h("span", { class: "muted" }, `, ${anchor.table}`) : null,
       ),
-      ...[anchor.system, anchor.task, anchor.test_set, anchor.metric].map((text) => h("td", {}, text ?? "–")),
+      ...[anchor.system, anchor.task, place(anchor), anchor.metric, anchor.flavour].map((text) => h("td", {}, text ?? "–")),
       h("td", { class: "number" }, value),
       h(
         "td",
@@ -52,7 +52,8 @@
     );
   }
 
-  const show = (value) => (typeof value === "number" ? number(value, value < 1 ? 3 : 2) : (value ?? "–"));
+  const place = ({ test_set: set, languages }) => [set, languages].filter(Boolean).join(", ");
+  const show = (value) => (missing(value) ? "–" : String(value)); // no digit that was not printed
 
   Object.assign(attnlab, { published });
 })();

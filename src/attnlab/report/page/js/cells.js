@@ -65,7 +65,9 @@
     ]);
   }
 
-  const dagger = (row) => (row.confounded ? factorSign(row.differs, "†") : null);
+  /* Of our own cells with numbers: a system from elsewhere has its own sign. */
+  const confounded = (row) => row.confounded && row.kind === "cell";
+  const dagger = (row) => (confounded(row) ? factorSign(row.differs, "†") : null);
 
   function badges(row) {
     if (row.kind === "missing")
@@ -92,5 +94,5 @@
     );
   }
 
-  Object.assign(attnlab, { seedCell, spread, difference, whisker, factorSign, dagger, badges, sortHead });
+  Object.assign(attnlab, { seedCell, spread, difference, whisker, factorSign, confounded, dagger, badges, sortHead });
 })();

@@ -34,7 +34,7 @@
         ...column(
           "ci",
           "Interval",
-          "Interval of the mean over sentences and seeds; the line is the baseline",
+          "Interval over sentences, and over seeds where there are several; the line is the baseline",
           (row) => row.bleu?.ci?.[0],
           null,
         ),
@@ -43,9 +43,9 @@
       column(
         "delta",
         "Δ baseline",
-        "Difference from the baseline, its interval, and * where significant after Holm",
-        (row) => row.test?.delta,
-        (row) => against(row.test, row.isBaseline, 2),
+        "Difference from the baseline; where it was tested its interval, and * if significant after Holm",
+        (row) => row.test?.delta ?? untested(view, row),
+        (row) => against(row.test, row.isBaseline, 2, untested(view, row)),
       ),
       column(
         "p",
@@ -104,7 +104,7 @@
         column(
           `override.${name}`,
           words(name),
-          `BLEU lost where the attention is replaced at test time: ${words(name)}`,
+          `Change in BLEU where the attention weights are replaced at test time: ${words(name)}`,
           (row) => row.overrides?.[name]?.delta,
           (row) => signed(row.overrides?.[name]?.delta),
         ),
@@ -205,9 +205,15 @@
   }
 
   /* A difference from the baseline, where there is one. */
-  function against(test, isBaseline, digits) {
+  function against(test, isBaseline, digits, plainly = null) {
     if (test) return difference(test, digits);
-    return isBaseline ? h("span", { class: "muted" }, "baseline") : "–";
+    return isBaseline ? h("span", { class: "muted" }, "baseline") : signed(plainly, digits);
+  }
+
+  /* The difference of two means that no test speaks of: no mark, no interval. */
+  function untested({ baseline }, row) {
+    const known = baseline && row.key !== baseline.key && ![row.bleu?.mean, baseline.bleu?.mean].some(missing);
+    return known ? row.bleu.mean - baseline.bleu.mean : null;
   }
 
   Object.assign(attnlab, { columns });

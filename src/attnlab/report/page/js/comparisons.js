@@ -48,8 +48,13 @@
     const sorted = found.toSorted((a, b) => compare(pick(a), pick(b)));
     const list = parts(body);
     body.querySelector(".check").hidden = !controllable;
+    body.querySelector(".check input").checked = state.controlled;
+    const search = body.querySelector(".search");
+    if (document.activeElement !== search) search.value = state.tests;
     choices(body.querySelector("select"), metrics, metric);
     body.querySelector("output").textContent = `${sorted.length} of ${count(all.length, "test")}`;
+    const most = extent(all);
+    const stem = (view.one.files ?? "table").replace(/^table/, "tests");
     const focused = document.activeElement?.dataset?.focus;
     const table = scrolled(
       "Table of tests",
@@ -57,14 +62,14 @@
         "table",
         { class: "cells tests" },
         head(),
-        h("tbody", {}, ...sorted.slice(0, SHOWN).map((test) => line(test, extent(all)))),
+        h("tbody", {}, ...sorted.slice(0, SHOWN).map((test) => line(test, most))),
       ),
     );
     const left = sorted.length - SHOWN;
     list.replaceChildren(
       table,
       view.one.note_on_tests ? h("p", { class: "fine sentence-case" }, view.one.note_on_tests) : "",
-      left > 0 ? h("p", { class: "fine" }, `The first ${SHOWN} in this order; all are in tests.csv.`) : "",
+      left > 0 ? h("p", { class: "fine" }, `The first ${SHOWN} in this order; all are in ${stem}.csv.`) : "",
     );
     if (focused) body.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
     return true;
@@ -100,15 +105,9 @@
         secondKey: test.second,
         first: name(test.first),
         second: name(test.second),
-        differs: test.differs ?? factors(view, test),
+        differs: test.differs ?? view.byKey.get(test.first)?.differs ?? null,
       };
     });
-  }
-
-  function factors(view, { first, second }) {
-    if (second === view.one.baseline) return view.byKey.get(first)?.differs ?? null;
-    if (first === view.one.baseline) return view.byKey.get(second)?.differs ?? null;
-    return null;
   }
 
   function controls() {

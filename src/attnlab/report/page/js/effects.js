@@ -66,7 +66,7 @@
   function dropped(found) {
     const said = [];
     if (!missing(found.n)) said.push(`${found.n} runs, ${found.residual_df} residual degrees of freedom.`);
-    if (found.dropped?.length) said.push(`Not estimable from these cells: ${found.dropped.join(", ")}.`);
+    if (found.dropped?.length) said.push(`${found.dropped.join("; ")}.`);
     if (found.note) said.push(found.note);
     return said.length ? h("p", { class: "fine" }, said.join(" ")) : null;
   }
@@ -90,7 +90,9 @@
     const say = (point) => `${signed(point.effect)} ${missing(point.low) ? "" : interval([point.low, point.high])}`;
     return chart({
       label: `Effect of ${words(term)} on BLEU`,
-      caption: "BLEU above or below the mean of all cells, with its interval.",
+      caption: term.includes("×")
+        ? "BLEU beyond what the options add each on their own, with its interval."
+        : "BLEU above or below the average option, with its interval.",
       draw: (width) => {
         const left = Math.min(width * 0.5, 16 + 7 * d3.max(points, (point) => point.label.length));
         const drawn = Plot.plot({

@@ -43,10 +43,19 @@
                 choose({ comparison: other.id, filters: {}, off: [], row: "", page: 0, sentence: 0, group: "" }),
             },
           },
-          other.label,
+          tabName(other),
         ),
       ),
     );
+  }
+
+  /* What tells a comparison apart from others on a test set of the same name: its text, its BLEU. */
+  function tabName(one) {
+    const same = data.comparisons.filter(({ label }) => label === one.label);
+    const parts = same.map(({ signature }) => signature.split("|"));
+    const own = one.signature.split("|").filter((part) => !parts.every((other) => other.includes(part)));
+    const texts = new Set(same.map(({ fingerprint }) => fingerprint));
+    return [one.label, texts.size > 1 && one.fingerprint.slice(0, 8), ...own].filter(Boolean).join(", ");
   }
 
   function summary(one) {
@@ -71,7 +80,10 @@
   }
 
   function facts(one, baseline) {
-    const made = `${Math.round(one.level * 100)} % bootstrap over sentences, ${one.resamples.toLocaleString("en")} resamples, seed ${one.seed}`;
+    const level = Number((100 * one.level).toPrecision(6)); // not rounded: 99.9 is not 100
+    const made = one.rows.some((row) => row.bleu?.ci)
+      ? `${level} % bootstrap over sentences and seeds, ${one.resamples.toLocaleString("en")} resamples, seed ${one.seed}`
+      : "none: the runs have no statistics of their sentences, or no samples were asked for";
     const tested = one.tests.length > 0 || one.rows.some((row) => row.test);
     return [
       ["Test set", one.label],
@@ -100,16 +112,26 @@
       ...["tests", "lengths", "effects"].map((name) => `${stem(name)}.csv`),
       "checklist.md",
     ];
+    const link = (name) => h("a", { href: encodeURIComponent(name) }, name);
+    const figures = Object.entries(one.figures ?? {});
     return [
       "Beside this page: ",
-      ...listed(found.map((name) => h("a", { href: encodeURIComponent(name) }, name))),
+      ...listed(found.map(link)),
       ".",
+      figures.length
+        ? h(
+            "details",
+            {},
+            h("summary", {}, "Figures for a paper, as svg, png and pdf"),
+            h("ul", {}, ...figures.map(([name, caption]) => h("li", {}, link(`${name}.svg`), ": ", caption))),
+          )
+        : "",
     ];
   }
 
   function notes(one) {
     const found = [...data.notes, ...(one.notes ?? [])];
-    if (data.unscored.length) found.push(`Without a score on this test set: ${data.unscored.join("; ")}.`);
+    if (data.unscored.length) found.push(`Runs without a score: ${data.unscored.join("; ")}.`);
     if (!found.length) return [];
     const list = h("ul", {}, ...found.map((note) => h("li", {}, note)));
     const title = count(found.length, "note");

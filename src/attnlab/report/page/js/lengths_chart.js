@@ -6,7 +6,7 @@
   const SHOWN = 14; // lines in the panel; more would leave the window
 
   function lengthChart({ lines, unit, difference, baseline }) {
-    const buckets = (lines[0]?.points ?? []).filter((point) => point.n > 0);
+    const buckets = shared(lines);
     const y = difference ? `BLEU minus ${baseline?.name ?? "baseline"}` : "BLEU";
     return chart({
       label: `${y} over length in ${unit}`,
@@ -18,12 +18,26 @@
         head: [`${unit}`, "n", ...lines.map((line) => line.name)],
         rows: buckets.map((bucket, k) => [
           bucket.label,
-          String(bucket.n),
+          sentences(bucket),
           ...lines.map((line) => cell(at(line, bucket), difference)),
         ]),
       }),
     });
   }
+
+  /* The buckets in which any line has a sentence. Lengths in pieces depend on a cell's tokens, and so does n. */
+  function shared(lines) {
+    const points = d3.sort(
+      lines.flatMap((line) => line.points).filter((point) => point.n > 0),
+      (point) => point.lo,
+    );
+    return d3
+      .groups(points, (point) => point.label)
+      .map(([, some]) => ({ ...some[0], least: d3.min(some, ({ n }) => n), n: d3.max(some, ({ n }) => n) }));
+  }
+
+  const sentences = ({ least, n }) =>
+    least === n ? n.toLocaleString("en") : `${least.toLocaleString("en")} to ${n.toLocaleString("en")}`;
 
   const at = (line, bucket) => line.points.find((point) => point.label === bucket.label);
   const cell = (point, difference) =>
@@ -173,7 +187,7 @@
         h(
           "span",
           { class: "muted" },
-          ` n = ${bucket.n.toLocaleString("en")}${bucket.mark ? `, ${words(bucket.mark)}` : ""}`,
+          ` n = ${sentences(bucket)}${bucket.mark ? `, ${words(bucket.mark)}` : ""}`,
         ),
       ),
       h("table", {}, h("tbody", {}, ...rows)),

@@ -1,10 +1,10 @@
-/* Colour, dash and symbol of each row, by the rules of the report's figures (`figures/styles.py`), so that a cell
-   looks the same there and here: colour tells the axis with most options, dash the others, the symbol the cell. */
+/* Colour, dash and symbol of each row as the report's figures have them: the data says which, here they are drawn.
+   On dark a colour has a lighter twin. */
 "use strict";
 (() => {
   const { data, state, option, svg, OUTSIDE } = attnlab;
-  const COLOURS = 6;
-  const DASHES = [null, "10 4", "2 3", "10 3 2 3"];
+  const { series, baseline, outside } = data.palette;
+  const DASHES = [[], [5, 2], [1, 1.5], [5, 1.5, 1, 1.5]]; // of groups, in widths of a line
 
   /* A symbol from corners at angles (turns) and radii, as D3 and Plot draw them: of a given area, about. */
   const corners = (turns, radii = [1]) => ({
@@ -28,88 +28,50 @@
     ).flat();
   };
   const PLUS = [1.1, 1.1, 0.49];
-  const SYMBOLS = [
-    d3.symbolCircle,
-    d3.symbolSquare,
-    d3.symbolTriangle,
-    d3.symbolDiamond,
-    corners(around(3, 0.5), [1.25]),
-    corners(plus(0), PLUS),
-    d3.symbolStar,
-    corners(around(6)),
-    corners(around(3, 0.75), [1.25]),
-    corners(around(5)),
-    corners(around(3, 0.25), [1.25]),
-    corners(plus(0.125), PLUS),
-  ];
-  const BLACK = [11, 5, 6]; // symbols of the cells without attention
+  const SYMBOLS = {
+    circle: d3.symbolCircle,
+    square: d3.symbolSquare,
+    triangle: d3.symbolTriangle,
+    diamond: d3.symbolDiamond,
+    down: corners(around(3, 0.5), [1.25]),
+    plus: corners(plus(0), PLUS),
+    star: d3.symbolStar,
+    hexagon: corners(around(6)),
+    left: corners(around(3, 0.75), [1.25]),
+    pentagon: corners(around(5)),
+    right: corners(around(3, 0.25), [1.25]),
+    cross: corners(plus(0.125), PLUS),
+  };
 
-  const style = (colour, dash, symbol) => ({
-    color: `var(--series-${(colour % COLOURS) + 1})`,
-    dash: DASHES[dash % DASHES.length],
-    symbol: SYMBOLS[symbol % SYMBOLS.length],
-  });
-  const outside = (number) => ({
-    color: "var(--muted)",
-    dash: "2 2",
-    symbol: SYMBOLS.at(-1 - (number % SYMBOLS.length)),
-  });
-  const black = (number) => ({
-    color: "var(--ink)",
-    dash: "8 4",
-    symbol: SYMBOLS[BLACK[number % BLACK.length]],
-    heavy: true,
-  });
-  /* Of a group, by its name and its place: what has no such option is black, what is not known is grey. */
-  function groupLook({ name, index }) {
-    if (name === OUTSIDE) return outside(0);
-    return name === "none" ? black(0) : style(index, Math.floor(index / COLOURS), index);
+  function ink(color) {
+    if (color === baseline) return "var(--ink)";
+    return color === outside ? "var(--muted)" : `var(--series-${series.indexOf(color) + 1})`;
   }
 
-  const attends = (row) => row.kind !== "system" && (row.axes.scorer ?? null) !== null;
+  const LINE = 2; // pixels
+  const drawn = ({ color, marker, dash, heavy }) => ({
+    color: ink(color),
+    symbol: SYMBOLS[marker],
+    dash: dash.length ? dash.map((part) => LINE * part).join(" ") : null,
+    heavy,
+  });
 
-  const known = new WeakMap(); // by comparison: rows never change
-
-  function own(one) {
-    if (known.has(one)) return known.get(one);
-    const found = new Map();
-    const attending = one.rows.filter(attends);
-    const text = (row, axis) => String(row.axes[axis]);
-    const options = new Map(
-      data.axes.map((axis) => [axis, [...new Set(attending.map((row) => text(row, axis)))].sort()]),
-    );
-    const ranked = data.axes
-      .filter((axis) => options.get(axis).length > 1)
-      .sort((a, b) => options.get(b).length - options.get(a).length);
-    const alike =
-      new Set(attending.map((row) => JSON.stringify(data.axes.map((axis) => text(row, axis))))).size < attending.length;
-    let [number, without, grey] = [0, 0, 0];
-    for (const row of one.rows) {
-      if (row.kind === "system") found.set(row.key, outside(grey++));
-      else if (!attends(row)) found.set(row.key, black(without++));
-      else {
-        const ranks = ranked.map((axis) => options.get(axis).indexOf(text(row, axis)));
-        const [colour, dash] =
-          alike || !ranks.length
-            ? [number, Math.floor(number / SYMBOLS.length)]
-            : [ranks[0], ranks.length === 1 ? ranks[0] : d3.sum(ranks.slice(1), (rank, place) => rank * 2 ** place)];
-        found.set(row.key, style(colour, dash, number));
-        number += 1;
-      }
-    }
-    known.set(one, found);
-    return found;
+  /* Of a group, by its name and its place: what has no such option is black, what is not known is grey. */
+  function groupLook({ name, index }) {
+    const marker = Object.keys(SYMBOLS)[index % Object.keys(SYMBOLS).length];
+    if (name === OUTSIDE) return drawn({ color: outside, marker, dash: [1, 1] });
+    if (name === "none") return drawn({ color: baseline, marker, dash: [4, 2], heavy: true });
+    const dash = DASHES[Math.floor(index / series.length) % DASHES.length];
+    return drawn({ color: series[index % series.length], marker, dash });
   }
 
   /* The look of a row whatever is filtered: its own, or that of its group where the reader named an axis. */
-  function looks({ one, axes }) {
-    const rows = own(one);
+  function looks({ axes }) {
     const options = [...(axes.find(({ axis }) => axis === state.group)?.counts.keys() ?? [])];
     return (row) => {
+      const own = drawn(row.look);
       const value = options.length ? option(row, state.group) : null;
-      return value === null
-        ? rows.get(row.key)
-        : { ...groupLook({ name: value, index: options.indexOf(value) }), symbol: rows.get(row.key).symbol };
+      return value === null ? own : { ...groupLook({ name: value, index: options.indexOf(value) }), symbol: own.symbol };
     };
   }
 

@@ -60,11 +60,15 @@
   }
 
   function differs(row, baseline) {
-    if (!row.differs?.length) return null;
-    const title = row.confounded
+    if (!row.differs?.length || row.kind === "system") return null;
+    const several = row.differs.length > 1;
+    const outside = baseline?.controlled === false;
+    const title = several
       ? `† Confounded: ${row.differs.length} factors differ from the baseline`
-      : "Differs from the baseline in one factor";
-    const note = row.confounded ? "A difference in BLEU cannot be put down to one of them." : null;
+      : outside
+        ? "† The baseline is a system from outside"
+        : "Differs from the baseline in one factor";
+    const note = row.confounded ? "A difference in BLEU cannot be put down to one factor." : null;
     return part(
       title,
       h("ul", { class: "factors" }, ...row.differs.map((factor) => h("li", {}, factor))),

@@ -33,7 +33,7 @@
     const parts = new URLSearchParams(location.hash.slice(1));
     for (const [key, text] of parts) {
       if (key.startsWith("f.")) (found.filters ??= {})[key.slice(2)] = unpack(text);
-      else if (!(key in START) || key === "filters") continue;
+      else if (!Object.hasOwn(START, key) || key === "filters") continue;
       else if (Array.isArray(START[key])) found[key] = unpack(text);
       else if (typeof START[key] === "boolean") found[key] = text === "1";
       else if (typeof START[key] === "number") found[key] = Math.max(0, Number.parseInt(text, 10) || 0);

@@ -6,6 +6,7 @@
     choose,
     h,
     columns,
+    confounded,
     dagger,
     badges,
     looks,
@@ -176,9 +177,11 @@
       marks.push("* significantly different from the baseline after Holm's correction.");
     if (view.rows.some((row) => row.test?.one_seed))
       marks.push("¹ one seed on a side: the test speaks of these runs only and carries no mark.");
-    if (view.rows.some((row) => row.confounded))
+    if (view.rows.some(confounded))
       marks.push(
-        "† confounded: more than one factor differs from the baseline; hover, focus or open the row for the list.",
+        view.baseline?.controlled === false
+          ? "† the baseline is a system from outside: a difference from it cannot be put down to any one factor."
+          : "† confounded: more than one factor differs from the baseline; hover, focus or open the row for the list.",
       );
     if (view.rows.some((row) => row.kind === "system"))
       marks.push("Not controlled: translations from elsewhere, of unknown data and training.");
