@@ -185,3 +185,35 @@ def test_machine_has_the_facts_of_this_one():
     facts = provenance.machine(device="H100", count=2, threads=1)
     assert facts["cpu"] and facts["memory"] > 0 and facts["cores"] > 0
     assert (facts["device"], facts["count"], facts["threads"]) == ("H100", 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"), [("cell.scorer", []), ("test.set.n", "many"), ("train.wall_s", True), ("factors", 1)]
+)
+def test_a_field_of_another_kind_is_named(place, value):
+    broken = record()
+    *above, last = place.split(".")
+    node = broken
+    for key in above:
+        node = node[key]
+    node[last] = value
+    with pytest.raises(UserError, match=rf"field '{place.replace('set', '.')}' must be a"):
+        results.check(broken)
+
+
+def test_a_number_that_is_not_finite_is_read_as_null(tmp_path):
+    full = record()
+    full["test"]["set"]["bleu"]["score"] = math.nan
+    (tmp_path / "result.json").write_text(json.dumps(full), encoding="utf-8")
+    assert results.read(tmp_path)["test"]["set"]["bleu"]["score"] is None
+
+
+def test_a_damaged_evaluation_leaves_the_others(tmp_path):
+    whole = skeleton(results.REQUIRED["evaluation"]) | {"schema": results.SCHEMA, "test": {}}
+    results.write_evaluation(whole, tmp_path, "whole")
+    (tmp_path / "evaluations" / "half.json").write_text('{"schema": 1,', encoding="utf-8")
+    with pytest.raises(UserError, match=r"half\.json"):
+        results.evaluations(tmp_path)
+    problems = []
+    assert list(results.evaluations(tmp_path, problems)) == ["whole"]
+    assert len(problems) == 1 and "half.json" in problems[0]

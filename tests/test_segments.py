@@ -82,11 +82,20 @@ def test_other_numbers_of_sentences_are_refused(tmp_path):
         some().lengths("letters")
 
 
-@pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b[:100], lambda b: b"PK" + b[9:], None])
+DAMAGES = [
+    *(lambda b: b"", lambda b: b[:100], lambda b: b"PK" + b[9:], None, "real"),
+    lambda b: b[: (at := b.index(b"PK\x01\x02") + 8)] + b"\xff" + b[at + 1 :],  # flags: encrypted
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_is_told_in_one_line(tmp_path, damage):
     path = segments.write(tmp_path, some(3))
     if damage is None:
         np.savez_compressed(path, bleu=np.zeros((3, 10), int))
+    elif damage == "real":
+        arrays = dict(np.load(path))
+        np.savez_compressed(path, **{**arrays, "bleu": np.full((3, 10), np.nan)})
     else:
         path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(UserError, match=r"segments\.npz: cannot be read") as told:

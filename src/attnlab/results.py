@@ -114,10 +114,11 @@ def read(path: Path, kind: str | None = None) -> Record:
     if path.is_dir():
         path = next((path / name for name in FILES.values() if (path / name).exists()), path / FILES[DONE])
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        # `plain` writes null for what is not finite; so is read what another program wrote as NaN.
+        record = json.loads(path.read_text(encoding="utf-8"), parse_constant=lambda name: None)
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: no valid JSON ({error}); the run must write it again") from error
     check(record, kind, where=str(path))
     return record
@@ -166,14 +167,25 @@ def find(folders: Iterable[Path]) -> Found:
     return Found(records, problems, sorted(unfinished))
 
 
-def evaluations(folder: Path) -> dict[str, Record]:
+def evaluations(folder: Path, problems: list[str] | None = None) -> dict[str, Record]:
     """The further evaluations of a run by name.
 
+    Args:
+        folder: the run's.
+        problems: gets a line for each file that cannot be read, which is then left out.
+
     Raises:
-        UserError: one of them cannot be read.
+        UserError: one of them cannot be read, and there are no `problems`.
     """
-    files = sorted((Path(folder) / EVALUATIONS).glob("*.json"))
-    return {path.stem: read(path, kind="evaluation") for path in files}
+    found = {}
+    for path in sorted((Path(folder) / EVALUATIONS).glob("*.json")):
+        try:
+            found[path.stem] = read(path, kind="evaluation")
+        except UserError as error:
+            if problems is None:
+                raise
+            problems.append(str(error))
+    return found
 
 
 def plain(value: Any) -> Any:

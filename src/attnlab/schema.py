@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attnlab.errors import UserError
@@ -82,6 +82,22 @@ REQUIRED: dict[str, dict[str, Any]] = {
 }
 """The fields each kind of record must have; `*` stands for every key. A field may be null, not absent."""
 
+_NUMBER, _TEXT, _OBJECT, _LIST = (int, float), (str,), (Mapping,), (list, tuple)
+_CALLED = {_NUMBER: "a number", _TEXT: "a text", _OBJECT: "an object", _LIST: "a list"}
+_COSTS = ("updates", "best_step", "tokens_per_s", "wall_s", "device_s", "peak_memory")
+_TYPES: dict[str, tuple[type, ...]] = {
+    **{f"cell.{axis}": _TEXT for axis in ("encoder", "scorer", "decoder", "window")},
+    **dict.fromkeys(("factors", "config", "versions", "data.fingerprints", "data.splits"), _OBJECT),
+    **{f"train.{name}": _NUMBER for name in _COSTS},
+    **{f"parameters.{name}": _NUMBER for name in ("total", "attention")},
+    **{f"test.*.{name}": _OBJECT for name in ("chrf", "ter", "alignment", "attention")},
+    **{f"test.*.{name}": _NUMBER for name in ("perplexity", "length_ratio")},
+    **{f"test.*.{name}": _NUMBER for name in ("bleu.score", "n")},
+    "test.*.bleu.signature": _TEXT,
+    **{f"test.*.{name}": _LIST for name in ("by_source_length", "by_reference_length")},
+}
+"""What a field holds where it is not null; true and false are no numbers."""
+
 
 def check(record: Mapping[str, Any], kind: str | None = None, where: str = "the record") -> None:
     """Checks that every required field is there.
@@ -89,7 +105,7 @@ def check(record: Mapping[str, Any], kind: str | None = None, where: str = "the 
     `kind` is a key of `REQUIRED`; by default the record's own `status`.
 
     Raises:
-        UserError: a field is missing, or the schema is another one.
+        UserError: a field is missing or holds what it cannot, or the schema is another one.
     """
     if not isinstance(record, Mapping):
         raise UserError(f"{where} holds no record: a JSON object is expected")
@@ -101,6 +117,20 @@ def check(record: Mapping[str, Any], kind: str | None = None, where: str = "the 
     if kind not in REQUIRED:
         raise UserError(f"{where} has status '{kind}': 'done' or 'failed' is expected in field 'status'")
     _require(record, REQUIRED[kind], "", where)
+    for path, types in _TYPES.items():
+        for value in _values(record, path.split(".")):
+            if value is not None and (not isinstance(value, types) or isinstance(value, bool)):
+                raise UserError(f"{where}: field '{path}' must be {_CALLED[types]}")
+
+
+def _values(value: Any, path: Sequence[str]) -> Iterator[Any]:
+    """The values at a path, `*` standing for every key; none where a part of it is absent or null."""
+    if not path:
+        yield value
+    elif isinstance(value, Mapping):
+        inner = value.values() if path[0] == "*" else [value[path[0]]] if path[0] in value else []
+        for item in inner:
+            yield from _values(item, path[1:])
 
 
 def _require(value: Any, fields: Mapping[str, Any], path: str, where: str) -> None:

@@ -64,6 +64,10 @@ class Segments(NamedTuple):
         return found
 
 
+_DAMAGED = (
+    *(OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error, TypeError, MemoryError, SyntaxError),
+    *(OverflowError, RuntimeError),  # of the latter's kind: an archive's feature that zipfile lacks
+)
 _OPTIONAL = ("chrf", "alignment", "entropy", "max_weight", "chrf_signature")
 _TEXT = ("bleu_signature", "chrf_signature")
 _REAL = ("entropy", "max_weight")
@@ -115,7 +119,7 @@ def read(folder: Path, n: int | None = None) -> Segments | None:
         made = Segments(*(_value(name, arrays) for name in Segments._fields))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error, TypeError) as error:
+    except _DAMAGED as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise UserError(
             f"{path}: cannot be read ({reason}); remove it, and evaluate the run again for a new one"
@@ -135,6 +139,8 @@ def _value(name: str, arrays: dict[str, np.ndarray]) -> Any:
         raise KeyError(f"no {name} in it")
     if name in _TEXT:
         return str(arrays[name])
+    if arrays[name].dtype.kind not in ("f" if name in _REAL else "iu"):
+        raise ValueError(f"{name} is of type {arrays[name].dtype}")
     return arrays[name].astype(np.float32 if name in _REAL else np.int64)
 
 
