@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from attnlab.errors import UserError
 from attnlab.metrics import Bleu, bleu_score, compare, difference, holm, mean_score, randomisation
+from attnlab.metrics.significance import below
 
 from .simulated import World
 from .test_bootstrap import hypotheses, sacrebleu_test, segments
@@ -176,3 +177,7 @@ def test_holm_rejects_what_its_steps_reject(ps, level):
     while rejected < len(there) and there[rejected] * (len(there) - rejected) < level:
         rejected += 1
     assert sum(p is not None and p < level for p in holm(ps)) == rejected
+
+
+def test_a_p_at_the_limit_is_not_below_it():
+    assert not below(0.05, 0.95) and below(0.0499, 0.95) and not below(0.01, 0.99)

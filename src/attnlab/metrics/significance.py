@@ -141,7 +141,7 @@ def compare(
         p_holm, p_holm_bootstrap = corrected[at], corrected_bootstrap[at]
         assert p_holm is not None and p_holm_bootstrap is not None
         runs = (len(stats[first]), len(stats[second]))
-        tests.append(Test(first, second, *found, p, p_holm, p_holm_bootstrap, p_holm < 1 - level, runs))
+        tests.append(Test(first, second, *found, p, p_holm, p_holm_bootstrap, below(p_holm, level), runs))
     return tests
 
 
@@ -158,6 +158,11 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
         largest = min(1.0, max(largest, p * (len(order) - rank)))
         corrected[at] = largest
     return corrected
+
+
+def below(p: float, level: float) -> bool:
+    """Whether p lies below 1 - level; one that equals it does not, in spite of rounding (1 - 0.95 > 0.05)."""
+    return p < round(1 - level, 12)
 
 
 def _assigned(systems: Sequence[np.ndarray], trials: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

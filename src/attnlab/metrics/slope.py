@@ -59,6 +59,20 @@ class BucketDifference(NamedTuple):
     mark: str | None
 
 
+class Part(NamedTuple):
+    """What a bucket of n sentences adds to a slope: its scores, and its mean length, as they are and drawn.
+
+    `lengths` [samples] are the mean lengths on the draws that `drawn` was scored on.
+    """
+
+    lo: int
+    hi: int | None
+    n: int
+    drawn: Drawn
+    length: float
+    lengths: np.ndarray
+
+
 class Slope(NamedTuple):
     """Points of score per 10 words, its interval, and the (lo, hi) of the buckets it rests on.
 
@@ -165,29 +179,31 @@ def slope(
     """
     stats = runs_of(stats)
     lengths = np.asarray(lengths)
-    used = [
-        (lo, hi, members)
-        for lo, hi, members in _members(stats, lengths, edges)
-        if _mark([stats], members, score, few) is None
-    ]
-    names = [(lo, hi) for lo, hi, _ in used]
-    if len(used) < 2:
-        return Slope(None, None, None, names)
-    scores, drawn, means, drawn_means = [], [], [], []
-    for at, (_, _, members) in enumerate(used):
+    parts = []
+    for lo, hi, members in _members(stats, lengths, edges):
+        if _mark([stats], members, score, few) is not None:
+            continue
         n = len(members)
-        counts = draws(n, samples, seed + at)
+        counts = draws(n, samples, seed + len(parts))  # each bucket has draws of its own
         (found,) = resample([stats[:, members]], score, counts)
-        scores.append(found.scores)
-        drawn.append(found.samples)
-        means.append(lengths[members].mean())
-        drawn_means.append(counts.astype(np.float64) @ lengths[members] / n)
-    weights = np.array([len(members) for _, _, members in used], dtype=np.float64)
-    here = _slope(np.array(means)[:, None], np.stack(scores), weights)
-    there = _slope(np.stack(drawn_means)[..., None], np.stack(drawn), weights)
+        mean = float(lengths[members].mean())
+        parts.append(Part(lo, hi, n, found, mean, counts @ lengths[members] / n))
+    return slope_of(parts, level)
+
+
+def slope_of(parts: Sequence[Part], level: float) -> Slope:
+    """The slope of `slope` for buckets that are drawn already; without draws there is no interval."""
+    names = [(part.lo, part.hi) for part in parts]
+    if len(parts) < 2:
+        return Slope(None, None, None, names)
+    weights = np.array([part.n for part in parts], dtype=np.float64)
+    scores = np.stack([part.drawn.scores for part in parts])
+    here = _slope(np.array([part.length for part in parts])[:, None], scores, weights)
     value = float(here.mean())
-    if not samples:
+    drawn = np.stack([part.drawn.samples for part in parts])
+    if not drawn.shape[1]:
         return Slope(value, None, None, names)
+    there = _slope(np.stack([part.lengths for part in parts])[..., None], drawn, weights)
     return Slope(value, *interval_of(Drawn(here, there), level), names)
 
 

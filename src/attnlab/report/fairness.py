@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import combinations
 from typing import Any
 
 from attnlab.report.rows import SYSTEM, Row
@@ -41,16 +40,6 @@ def differing(first: Row, second: Row) -> list[str]:
 def confounded(factors: Sequence[str]) -> bool:
     """Whether a difference in scores cannot be put down to one factor."""
     return len(factors) > 1 or UNKNOWN in factors
-
-
-def controlled_pairs(rows: Sequence[Row]) -> list[tuple[Row, Row, str]]:
-    """The pairs of rows that differ in exactly one factor, and which it is: controlled comparisons."""
-    pairs = ((first, second, differing(first, second)) for first, second in combinations(rows, 2))
-    return [
-        (first, second, factors[0])
-        for first, second, factors in pairs
-        if len(factors) == 1 and not confounded(factors)
-    ]
 
 
 def _axes(first: Row, second: Row) -> list[str]:

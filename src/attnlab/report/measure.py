@@ -16,7 +16,7 @@ from attnlab.metrics.length import buckets as by_edges
 from attnlab.metrics.scoring import Score
 from attnlab.metrics.seeds import Drawn
 from attnlab.metrics.significance import Test
-from attnlab.metrics.slope import Slope
+from attnlab.metrics.slope import Part, slope_of
 from attnlab.report.evidence import Bucket, Lengths
 
 _TOGETHER = 20  # systems in one call: 20 x 18 statistics x 10,000 trials are 29 MB
@@ -99,7 +99,7 @@ def corrected(found: Sequence[Test], level: float) -> list[Test]:
     by_trials = significance.holm([test.p_randomisation for test in found])
     by_draws = significance.holm([test.p_bootstrap for test in found])
     return [
-        test._replace(p_holm=p, p_holm_bootstrap=q, significant=p < 1 - level)
+        test._replace(p_holm=p, p_holm_bootstrap=q, significant=significance.below(p, level))
         for test, p, q in zip(found, by_trials, by_draws, strict=True)
         if p is not None and q is not None
     ]
@@ -149,8 +149,7 @@ def _alike(
 ) -> dict[str, Lengths]:
     """`curves` of rows with the same lengths."""
     table: dict[str, list[Bucket]] = {key: [] for key in stats}
-    used: dict[str, list[tuple[Drawn, float, np.ndarray, int, tuple[int, int | None]]]]
-    used = {key: [] for key in stats}
+    used: dict[str, list[Part]] = {key: [] for key in stats}
     number = 0  # of the buckets that count, each with draws of its own, as in `metrics.slope`
     for bucket in by_edges([int(length) for length in lengths], edges):
         members, lo, hi = bucket["members"], bucket["lo"], bucket["hi"]
@@ -178,33 +177,8 @@ def _alike(
                 apart = bootstrap.difference_of(own, drawn[baseline], draw.level, n)[:3]
             table[key].append(Bucket(lo, hi, n, own.estimate, *limits, *apart, weak))
             if weak is None:
-                used[key].append((own, float(lengths[members].mean()), means, n, (lo, hi)))
-    return {key: Lengths(table[key], _slope(used[key], draw)) for key in stats}
-
-
-def _slope(used: Sequence[tuple[Drawn, float, np.ndarray, int, tuple[int, int | None]]], draw: Draw) -> Slope:
-    """Weighted least squares of score on mean length over the buckets, as `metrics.slope.slope`."""
-    names = [name for *_, name in used]
-    if len(used) < 2:
-        return Slope(None, None, None, names)
-    weights = np.array([n for _, _, _, n, _ in used], dtype=np.float64)
-    here = _fit(
-        np.array([x for _, x, *_ in used])[:, None], np.stack([own.scores for own, *_ in used]), weights
-    )
-    value = float(here.mean())
-    if not draw.samples:
-        return Slope(value, None, None, names)
-    x = np.stack([means for _, _, means, *_ in used])[..., None]
-    there = _fit(x, np.stack([own.samples for own, *_ in used]), weights)
-    return Slope(value, *bootstrap.interval_of(Drawn(here, there), draw.level), names)
-
-
-def _fit(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Slope over the first axis (buckets), in points per 10 units of x."""
-    share = (weights / weights.sum()).reshape(-1, *[1] * (y.ndim - 1))
-    away = x - (share * x).sum(0)
-    found: np.ndarray = 10 * (share * away * y).sum(0) / (share * away**2).sum(0)
-    return found
+                used[key].append(Part(lo, hi, n, own, float(lengths[members].mean()), means))
+    return {key: Lengths(table[key], slope_of(used[key], draw.level)) for key in stats}
 
 
 def _possible(limits: tuple[float, float], within: Range) -> tuple[float, float]:
