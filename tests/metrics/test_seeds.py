@@ -125,3 +125,10 @@ def test_an_interval_holds_the_score_of_the_method_about_nineteen_times_in_twent
 @pytest.mark.parametrize(("runs", "points"), [(1, 4.0), (3, 4.0), (5, 3.0)])
 def test_a_true_difference_is_found(runs, points):
     assert (rejected(50, runs, 0.4, points=points) > 0.8).all()
+
+
+def test_seeds_that_agree_by_chance_claim_no_more_than_the_sentences():
+    null = np.random.default_rng(1).normal(size=4000)
+    narrow = Stretch(0.01, 1.0, 3.0)  # a tenth of the deviation over sentences
+    assert tail(null, 0.5, narrow) == tail(null, 0.5, SENTENCES_ONLY) > 0.5
+    assert limits(null, 0.95, narrow) == limits(null, 0.95, SENTENCES_ONLY)
