@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ import attnlab
 from attnlab import bars, build, metrics
 from attnlab.align import __main__ as verb
 from attnlab.align import linking
+from attnlab.align.files import read_text
 from attnlab.data.recipes import BPE, Words
 
 TINY = [
@@ -334,3 +336,13 @@ def test_help_explains_itself_with_an_example(capsys):
         verb.main(["--help"])
     assert ended.value.code == 0
     assert "example: attnlab align outputs/" in capsys.readouterr().out
+
+
+def test_a_pipe_is_read_once_and_its_hash_is_that_of_its_lines():
+    reading, writing = os.pipe()
+    os.write(writing, b"\xef\xbb\xbfa b\r\nc\n")
+    os.close(writing)
+    text = read_text(Path(f"/dev/fd/{reading}"))
+    os.close(reading)
+    assert text.lines == ["a b", "c"]
+    assert text.sha256 == hashlib.sha256(b"\xef\xbb\xbfa b\r\nc\n").hexdigest()

@@ -101,3 +101,11 @@ def test_a_damaged_file_is_told_in_one_line(tmp_path, damage):
     with pytest.raises(UserError, match=r"segments\.npz: cannot be read") as told:
         segments.read(tmp_path)
     assert "\n" not in str(told.value)
+
+
+def test_statistics_of_other_orders_than_the_signatures_have_do_not_fit():
+    signatures = {"bleu_signature": "smooth:exp|version:2", "chrf_signature": "nc:6|nw:0"}
+    good = some(3, **signatures)._replace(bleu=np.zeros((3, 10), int), chrf=np.zeros((3, 18), int))
+    assert segments.fit(good) and segments.fit(good._replace(chrf=None, chrf_signature=None))
+    assert not segments.fit(good._replace(bleu=np.zeros((3, 6), int)))
+    assert not segments.fit(good._replace(chrf=np.zeros((3, 2), int)))

@@ -68,6 +68,8 @@ def told(verb: Callable[[], int]) -> int:
     A reader that has seen enough (`| head`) is no error.
     """
     own_modules()
+    with suppress(AttributeError):  # a stand-in; names of files and systems may be no text the terminal knows
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         status = verb()
         sys.stdout.flush()

@@ -132,6 +132,19 @@ def read(folder: Path, n: int | None = None) -> Segments | None:
     return made
 
 
+def fit(segments: Segments) -> bool:
+    """Whether BLEU and chrF have as many statistics as scores by their signatures are made from."""
+    orders = [(segments.bleu, segments.bleu_signature, 2, 2), (segments.chrf, segments.chrf_signature, 0, 3)]
+    for array, signature, more, each in orders:
+        if array is None or signature is None:
+            continue
+        parts = dict(part.partition(":")[::2] for part in signature.split("|"))
+        wanted = [parts.get("order", "4")] if more else [parts.get("nc", ""), parts.get("nw", "")]
+        if not all(map(str.isdecimal, wanted)) or array.shape[1] != more + each * sum(map(int, wanted)):
+            return False
+    return True
+
+
 def _value(name: str, arrays: dict[str, np.ndarray]) -> Any:
     if name not in arrays:
         if name in _OPTIONAL:

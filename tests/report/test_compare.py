@@ -165,3 +165,27 @@ def test_records_without_any_test_set_say_so(make):
     record["test"] = {}
     with pytest.raises(UserError, match=r"made with data.test=\[\]"):
         together(record)
+
+
+def test_weights_tampered_on_another_text_are_no_comparison_and_a_bad_file_hides_no_other(make, save):
+    top = save(make())
+    folder = next(top.rglob("result.json")).parent
+    record = results.read(folder)
+    for name, content in [("uniform", "f00d"), ("permute", "beef")]:
+        further = {key: record[key] for key in results.REQUIRED["evaluation"] if key in record}
+        further |= {"checkpoint": "best", "attention_override": name}
+        further["data"] = {**record["data"], "fingerprints": {"flickr": content}}
+        results.write_evaluation(results.build_evaluation(**further), folder, name)
+    (folder / "evaluations" / "half.json").write_text("{")
+    report = load([top])
+    assert list(report.comparisons[0].rows[0].overrides) == ["uniform"]
+    assert any("permute.json: another text of flickr" in note for note in report.notes)
+    assert any("half.json: no valid JSON" in note for note in report.notes)
+
+
+def test_a_run_without_a_score_is_left_out_and_told(make):
+    record = make(seed=2)
+    record["test"]["flickr"]["bleu"]["score"] = None
+    report = together(make(), record)
+    assert [run.seed for run in report.comparisons[0].rows[0].runs] == ["1"]
+    assert any("no BLEU of flickr" in note for note in report.notes)

@@ -44,6 +44,7 @@ def test_every_option_is_in_the_help_with_examples(capsys):
     [
         (["--samples", "-1"], "--samples: '-1' is no whole number from 0"),
         (["--trials", "many"], "--trials: 'many' is no whole number"),
+        (["--samples", "1000000000"], "--samples: 1000000000 are more than the 1,000,000"),
         (["--level", "95"], "--level: '95' must lie between 0 and 1, such as 0.95"),
         (["--seed", "1.5"], "--seed: '1.5' is no whole number"),
         (["--base", "dot"], "unrecognized arguments: --base"),

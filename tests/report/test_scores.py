@@ -1,6 +1,8 @@
 """Segment scores of other metrics: read whole or refused, and tested as BLEU is."""
 
+import csv as csv_module
 import gzip
+import io
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,9 @@ from attnlab.metrics import bootstrap, significance
 from attnlab.metrics.scoring import mean_score
 from attnlab.metrics.slope import slope
 from attnlab.report import compare
+from attnlab.report.evidence import evidence
 from attnlab.report.scores import attach_scores, read_scores, score_evidence
+from attnlab.report.table import to_csv
 from attnlab.segments import Segments
 
 N = 40
@@ -217,3 +221,11 @@ def test_rows_without_sentence_statistics_have_no_buckets(comparison, tmp_path):
     measure = score_evidence(comparison, baseline=comparison.rows[0], samples=50, trials=50)["comet"]
     assert set(measure.lengths) == {GENERAL}
     assert measure.lengths[GENERAL]["source_words"].buckets[0].delta is None
+
+
+def test_a_metric_is_not_called_as_a_column_of_the_table(comparison, tmp_path):
+    own = csv_module.DictReader(io.StringIO(to_csv(comparison, evidence(comparison, samples=0)))).fieldnames
+    for name in own:
+        with pytest.raises(UserError, match="another"):
+            path = saved(tmp_path, table((f"{GENERAL}/seed1", drawn(1))), f"{name}.tsv")
+            attach_scores(comparison, read_scores(path))

@@ -252,3 +252,9 @@ def test_pieces_and_lost_case_are_told(made, tmp_path):
     assert any(note.startswith("lower: all in lower case") for note in notes)
     lowercase = {**METRICS, "bleu": {**METRICS["bleu"], "lowercase": True}}
     assert add_systems(made(metrics=lowercase), [f"lower={lower}"]) == []
+
+
+@pytest.mark.parametrize("name", ["\udcff", "\x1b[31m"])
+def test_a_name_that_is_no_text_is_refused(name):
+    with pytest.raises(UserError, match="the name holds what is no text"):
+        parse(f"{name}=hyp.txt")

@@ -15,6 +15,7 @@ from attnlab.report import compare, table
 from attnlab.report.__main__ import main
 from attnlab.report.evidence import evidence
 from attnlab.report.rows import SYSTEM, Row, Tampered
+from attnlab.report.write import _put
 
 from .recorded import with_sentences
 
@@ -265,6 +266,21 @@ def test_a_folder_that_cannot_be_written_is_one_line(make, save, tmp_path, capsy
     (tmp_path / "file").touch()
     assert main([str(save(make())), "--out", str(tmp_path / "file")]) == 2
     assert "--out" in capsys.readouterr().err
+
+
+def test_a_report_that_is_stopped_leaves_the_earlier_one_whole(tmp_path, monkeypatch):
+    page = tmp_path / "out" / "table.md"
+    page.parent.mkdir()
+    page.write_text("earlier")
+
+    def stopped(half, other):
+        assert half.read_text() and other.read_text() == "earlier"
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pathlib.Path.replace", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        _put(page, "new")
+    assert [path.name for path in page.parent.iterdir()] == ["table.md"] and page.read_text() == "earlier"
 
 
 def test_the_report_needs_no_torch(make, save, tmp_path):

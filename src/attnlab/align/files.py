@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import itertools
 import os
 from pathlib import Path
@@ -35,9 +36,9 @@ def read_text(path: Path) -> Text:
         UserError: it cannot be opened, or is no UTF-8.
     """
     try:
-        with path.open("rb") as stream:
-            lines = list(read(stream, str(path)))
-        return Text(path, lines, hashlib.sha256(path.read_bytes()).hexdigest())
+        content = path.read_bytes()  # once: a pipe has nothing to say twice
+        lines = list(read(io.BufferedReader(io.BytesIO(content)), str(path)))  # type: ignore[arg-type]
+        return Text(path, lines, hashlib.sha256(content).hexdigest())
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); check the path") from error
 

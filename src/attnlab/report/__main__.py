@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from attnlab.align.files import check_places
 from attnlab.bars import bar
 from attnlab.ending import told
 from attnlab.errors import UserError
@@ -43,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _report(options: argparse.Namespace) -> int:
     console = _Console(highlight=False)
+    check_places(options.out, None)  # before minutes of tests
     report = _outside(load(options.folders, options.test), options)
     scrubber = None
     if options.anonymous:

@@ -27,16 +27,14 @@ def tests(folder: Path, record: Record, notes: list[str]) -> list[tuple[Run, str
 
     An evaluation that repeats the run's own scores lends its sentence statistics to a run that has none.
     """
-    try:
-        further = results.evaluations(folder)
-    except UserError as error:
-        notes.append(f"left out: {error}")
-        further = {}
+    problems: list[str] = []
+    further = results.evaluations(folder, problems)
+    notes += [f"left out: {problem}" for problem in problems]
     plain = {label: one for label, one in further.items() if _override(one) is None}
     counts = Counter(name for one in plain.values() for name in one["test"])
     found = {}
     for name, test in record["test"].items():
-        tampered = _tampered(further, name, test, folder, notes)
+        tampered = _tampered(further, name, test, record["data"], folder, notes)
         found[name] = Run(folder, record, test, record["data"], folder / "test" / name, tampered)
     for label, evaluation in plain.items():
         for name, test in evaluation["test"].items():
@@ -49,7 +47,7 @@ def tests(folder: Path, record: Record, notes: list[str]) -> list[tuple[Run, str
                 file = f"{folder}/{results.EVALUATIONS}/{label}.json"
                 notes.append(f"left out: {file} scores {name} once more")
             else:
-                tampered = _tampered(further, name, test, folder, notes)
+                tampered = _tampered(further, name, test, evaluation["data"], folder, notes)
                 found[name] = Run(folder, record, test, evaluation["data"], place, tampered)
     return [(run, name) for name, run in found.items()]
 
@@ -79,6 +77,9 @@ def statistics(run: Run, notes: list[str]) -> segments.Segments | None:
         return None
     if found.bleu_signature != run.test["bleu"]["signature"]:
         notes.append(f"left out: {path} is of BLEU {found.bleu_signature}, the record of another")
+        return None
+    if not segments.fit(found):
+        notes.append(f"left out: {path}: its statistics are not those of its signatures; evaluate RUN again")
         return None
     return found
 
@@ -112,7 +113,7 @@ def curve(run: Run) -> list[tuple[int, float | None, float | None]]:
             point = json.loads(line)
             values = {key: value for key in _VALIDATED if (value := _real(point.get(key))) is not None}
             step = int(point["step"])
-        except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
             continue
         if values:
             found.setdefault(step, {}).update(values)
@@ -120,7 +121,7 @@ def curve(run: Run) -> list[tuple[int, float | None, float | None]]:
 
 
 def _tampered(
-    evaluations: Mapping[str, Record], name: str, test: Record, where: Path, notes: list[str]
+    evaluations: Mapping[str, Record], name: str, test: Record, data: Record, where: Path, notes: list[str]
 ) -> dict[str, float]:
     """BLEU of a test set under each override of the attention weights; of several the one that ended last.
 
@@ -128,6 +129,7 @@ def _tampered(
         evaluations: the run's further evaluations by name.
         name: the test set.
         test: the run's own scores of it: what differs in search or signature is no test of the weights.
+        data: what `test` was scored on: another text is none either.
         where: the run folder, for notes.
         notes: what is left out is told here.
     """
@@ -136,14 +138,23 @@ def _tampered(
         override, other = _override(evaluation), evaluation["test"].get(name)
         if override is None or other is None:
             continue
-        if other["bleu"]["signature"] != test["bleu"]["signature"] or other["search"] != test["search"]:
-            path = where / results.EVALUATIONS / f"{label}.json"
+        path = where / results.EVALUATIONS / f"{label}.json"
+        if other["bleu"]["score"] is None:
+            notes.append(f"left out: {path}: no BLEU of {name}; evaluate it again")
+        elif other["bleu"]["signature"] != test["bleu"]["signature"] or other["search"] != test["search"]:
             notes.append(
                 f"left out: {path}: its search or BLEU differs from the run's; evaluate it with both"
             )
-            continue
-        found[override] = float(other["bleu"]["score"])
+        elif _content(evaluation["data"], name) != _content(data, name):
+            notes.append(f"left out: {path}: another text of {name} than the run's; evaluate it on the same")
+        else:
+            found[override] = float(other["bleu"]["score"])
     return found
+
+
+def _content(data: Record, name: str) -> Any:
+    """The fingerprint of a test set's text."""
+    return (data.get("fingerprints") or {}).get(name)
 
 
 def _override(evaluation: Record) -> str | None:

@@ -109,7 +109,9 @@ def _groups(
     groups: dict[tuple[str, str, str, str], list[Run]] = {}
     for folder, record in done:
         for run, name in beside.tests(folder, record, notes):
-            if not test_sets or name in test_sets:
+            if run.test["bleu"]["score"] is None or run.test["n"] is None:
+                notes.append(f"left out: {folder}: no BLEU of {name}; evaluate or train the run again")
+            elif not test_sets or name in test_sets:
                 signature = run.test["bleu"]["signature"]
                 key = (_languages(run.data), name, _fingerprint(run.data, name), signature)
                 groups.setdefault(key, []).append(run)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+MOST = 1_000_000
+"""Draws of the bootstrap, trials of the randomisation: more settle no digit, and fill the memory."""
+
 _EXAMPLES = """examples:
   attnlab report outputs/first
   attnlab report experiments/toy_grid --baseline "dot, post_combine" --out report
@@ -46,14 +49,14 @@ def parser() -> argparse.ArgumentParser:
     add("--pairs", action="store_true", help="test all pairs of rows, not only against the baseline")
     add(
         "--samples",
-        type=_count,
+        type=_draws,
         metavar="N",
         default=1000,
         help="of the bootstrap, such as --samples 10000 (default: 1000; 0: neither intervals nor tests)",
     )
     add(
         "--trials",
-        type=_count,
+        type=_draws,
         metavar="N",
         default=10000,
         help="of the approximate randomisation, such as --trials 1000 (default: 10000; 0: no tests)",
@@ -100,9 +103,16 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
+    if not text.isascii() or not text.isdigit() or len(text) > 40:
         raise argparse.ArgumentTypeError(f"'{text}' is no whole number from 0")
     return int(text)
+
+
+def _draws(text: str) -> int:
+    value = _count(text)
+    if value > MOST:
+        raise argparse.ArgumentTypeError(f"{value} are more than the {MOST:,} that make sense")
+    return value
 
 
 def _level(text: str) -> float:

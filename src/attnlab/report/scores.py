@@ -19,7 +19,9 @@ import numpy as np
 
 from attnlab.errors import UserError
 from attnlab.report.evidence import BLEU, CHRF, Estimate, Measure
+from attnlab.report.picks import EVERY
 from attnlab.report.rows import Comparison, Row
+from attnlab.sweep.identity import AXES
 
 if TYPE_CHECKING:
     from attnlab.report.measure import Draw
@@ -29,6 +31,16 @@ _SEED = re.compile(r"(?P<name>.+)/seed(?P<seed>[^/]+)")
 _SEGMENT = re.compile(r"[0-9]{1,9}")
 _ENDINGS = re.compile(r"(\.tsv|\.txt)?(\.gz)?$")
 _SHOWN = 4  # names in a message
+# Columns of table.csv beside the metrics': a metric must not be called so.
+_COLUMNS = {
+    *AXES,
+    *(f"{number.name}{end}" for number in EVERY for end in ("", "_sd")),
+    *("settings", "key", "cell_id", "origin", "kind", "languages", "test_set", "fingerprint", "seeds"),
+    *("n_seeds", "failed_seeds", "interrupted_seeds", "missing_seeds", "baseline", "differs", "confounded"),
+    *("p_bootstrap", "p_randomisation", "p_holm", "p_holm_bootstrap", "significant", "mark"),
+    *("slope", "slope_low", "slope_high"),
+}
+_BEGINNINGS = ("bleu_", "chrf_", "delta_")
 
 
 @dataclass(frozen=True)
@@ -60,8 +72,8 @@ def read_scores(path: Path) -> Scores:
 
     path = Path(path)
     metric = _ENDINGS.sub("", path.name)
-    if metric.casefold() in (BLEU, CHRF) or not metric:
-        raise UserError(f"{path}: the metric would be called '{metric}'; name the file after another metric")
+    if metric.casefold() in (BLEU, CHRF) or not metric or not metric.isprintable():
+        raise UserError(f"{path}: the metric would be called {metric!r}; name the file after another metric")
     lines = read_lines(path)
     header = lines[0].split("\t") if lines else []
     if sorted(header) != sorted(COLUMNS):
@@ -115,6 +127,8 @@ def attach_scores(comparison: Comparison, scores: Scores) -> list[str]:
             there are several, or a system has more or fewer segments than the test set has sentences.
     """
     metric, path = scores.metric, scores.path
+    if metric in _COLUMNS or metric.startswith(_BEGINNINGS):
+        raise UserError(f"{path}: table.csv has a column '{metric}' of its own; give the file another name")
     if any(metric in row.scores for row in comparison.rows):
         raise UserError(f"{path}: there is a metric '{metric}' already; name the file after its own metric")
     n = int(comparison.first.test["n"])

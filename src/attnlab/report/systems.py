@@ -8,6 +8,7 @@ controlled.
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -50,6 +51,10 @@ def parse(text: str) -> Spec:
     if not mark or not name or not path:
         raise UserError(
             f"--system {text}: give a name and a file of translations, such as --system moses=hyp.txt"
+        )
+    if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in name):
+        raise UserError(
+            f"--system {name!r}=...: the name holds what is no text in UTF-8; give it another one"
         )
     return Spec(name, Path(path))
 

@@ -58,7 +58,7 @@ def write(
         out.mkdir(parents=True, exist_ok=True)
         planned, captions = _planned(report, evidences)
         for name, text in _texts(report, evidences, anchors, captions).items():
-            (out / name).write_text(clean(text), encoding="utf-8", newline="\n")
+            _put(out / name, clean(text))
             written.append(out / name)
         for one, made, some in zip(report.comparisons, evidences, planned, strict=True):
             written += figures.write_all(one, made, out, some)
@@ -66,13 +66,24 @@ def write(
         if page:
             texts[PAGE] = _page(report, evidences, out, anchors, captions, clean, scrubber is not None)
         for name, text in texts.items():
-            (out / name).write_text(text if name == PAGE else clean(text), encoding="utf-8", newline="\n")
+            _put(out / name, text if name == PAGE else clean(text))
             written.append(out / name)
     except OSError as error:
         raise UserError(
             f"{out}: cannot be written ({error.strerror}); give another folder to --out"
         ) from error
     return written
+
+
+def _put(path: Path, text: str) -> None:
+    """Writes a text under another name, then renames it: who stops the report leaves no half file."""
+    half = path.with_name(f".{path.name}.half")
+    try:
+        # names of folders may be no text in UTF-8
+        half.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+        half.replace(path)
+    finally:
+        half.unlink(missing_ok=True)
 
 
 def stale(out: Path, written: Sequence[Path]) -> list[str]:
