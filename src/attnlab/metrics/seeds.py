@@ -146,10 +146,7 @@ def _beyond(size: np.ndarray, delta: float, df: float) -> float:
 
 
 def limits(values: np.ndarray, level: float, by: Stretch) -> tuple[float, float]:
-    """The shortest interval that holds the percentiles of resampled values [samples], as they are and widened.
-
-    They are widened about their mean.
-    """
+    """The percentiles of resampled values [samples], as they are and widened about their mean: the outer ones."""
     ends = [(1 - level) / 2, (1 + level) / 2]
     low, high = np.quantile(values, ends)
     if by is SENTENCES_ONLY:
