@@ -164,8 +164,7 @@ For comparison:
 
 With one seed each no test can know how far seeds differ: where they do, the lines with 1 / 1 seeds say how \
 often a difference between two runs is taken for one between two systems. Two seeds are \
-the fewest that help. A line below 5 is the price of a rule: what few seeds say by agreeing is not believed \
-beyond what the sentences alone would say (`attnlab/metrics/seeds.py`).
+the fewest that help.
 
 ## Unequal systems
 

@@ -49,7 +49,7 @@ def test_a_single_seed_borrows_the_variance_of_the_other_system():
 
 def test_seeds_that_agree_in_all_leave_the_variance_over_sentences():
     same = drawn([2, 2], [1, 1], [3, 3])
-    assert stretch([same, same], 4.0) == (4.0, 4.0, math.inf)
+    assert stretch([same, same], 4.0) is SENTENCES_ONLY
 
 
 @pytest.mark.parametrize("df", [1.0, 2.7, 30.0, math.inf])
@@ -128,7 +128,6 @@ def test_a_true_difference_is_found(runs, points):
 
 
 def test_seeds_that_agree_by_chance_claim_no_more_than_the_sentences():
-    null = np.random.default_rng(1).normal(size=4000)
-    narrow = Stretch(0.01, 1.0, 3.0)  # a tenth of the deviation over sentences
-    assert tail(null, 0.5, narrow) == tail(null, 0.5, SENTENCES_ONLY) > 0.5
-    assert limits(null, 0.95, narrow) == limits(null, 0.95, SENTENCES_ONLY)
+    # The runs differ on every draw of sentences, and by nothing on the test set: S = 0, I = 1 + 1, T = V - 1 - 1.
+    agreeing = drawn([2, 2], [1, 3], [3, 1])
+    assert stretch([agreeing, agreeing], 4.0) is SENTENCES_ONLY

@@ -31,10 +31,10 @@ The resampled distribution of the estimate is then stretched from variance V to 
 t distribution with `df` degrees of freedom, by a scale mixture: each draw is multiplied by
 sqrt(T / V) * sqrt(df / chi2_df). It keeps the shape that resampling found, and with T = V it is unchanged.
 
-Few seeds may agree by chance; T is then below V, and two systems with two such seeds each would differ
-significantly by less than what other sentences would change. But the variance over seeds cannot be negative,
-so that of the estimate is never below V. Nothing is therefore significant that is not so over sentences
-alone: a p is the larger of the two, an interval holds both.
+Few seeds may agree by chance, S is then below I and T below V, and two systems with two such seeds each would
+differ significantly by less than what other sentences would change. A variance over seeds cannot be negative:
+where its estimate is, it is taken as 0, T = V, and the usual test over sentences is left. How often equal
+systems are then called different is in `benchmarks/false_positives.md`.
 """
 
 from __future__ import annotations
@@ -115,6 +115,8 @@ def stretch(groups: Sequence[Drawn], sentences: float) -> Stretch:
     seeds = sum(between / runs for between, _, runs in parts)
     shared = max(0.0, sentences - sum(interaction / runs for _, interaction, runs in parts))
     total = seeds + shared
+    if total <= sentences:
+        return SENTENCES_ONLY
     if seeds <= _NIL or total <= _NIL:
         df = math.inf
     elif len(known) < len(groups):  # the same variance twice: its own degrees of freedom
@@ -125,44 +127,38 @@ def stretch(groups: Sequence[Drawn], sentences: float) -> Stretch:
 
 
 def tail(null: np.ndarray, delta: float, by: Stretch) -> float:
-    """Two-sided p of `delta` under a null distribution [samples] about 0: as it is and widened, the larger.
+    """Two-sided p of `delta` under a null distribution [samples] about 0, widened.
 
     `(c + 1) / (samples + 1)` (Noreen 1989), where c counts draws at least as far from 0 as delta, on either
     side; for finite degrees of freedom c sums each draw's probability of being that far. A tie has p = 1.
     """
     if abs(delta) <= ATOL:
         return 1.0
-    count = float((np.abs(null) >= abs(delta) - ATOL).sum())
-    if by is not SENTENCES_ONLY:
-        count = max(count, _beyond(np.abs(_widened(null, by)), abs(delta), by.df))
+    size = np.abs(_widened(null, by))
+    if math.isinf(by.df):
+        count = float((size >= abs(delta) - ATOL).sum())
+    else:
+        count = float(gammainc(by.df / 2, by.df / 2 * (size / abs(delta)) ** 2).sum())
     return (count + 1) / (len(null) + 1)
 
 
-def _beyond(size: np.ndarray, delta: float, df: float) -> float:
-    """How many draws of these sizes lie at least as far as delta, each with the tails of t."""
-    if math.isinf(df):
-        return float((size >= delta - ATOL).sum())
-    return float(gammainc(df / 2, df / 2 * (size / delta) ** 2).sum())
-
-
 def limits(values: np.ndarray, level: float, by: Stretch) -> tuple[float, float]:
-    """The percentiles of resampled values [samples], as they are and widened about their mean: the outer ones."""
+    """Percentile interval of resampled values [samples], widened about their mean."""
     ends = [(1 - level) / 2, (1 + level) / 2]
-    low, high = np.quantile(values, ends)
-    if by is SENTENCES_ONLY:
-        return float(low), float(high)
-    middle = float(values.mean())
+    middle = 0.0 if by is SENTENCES_ONLY else float(values.mean())
     far = _widened(values - middle, by)
     if not math.isinf(by.df):
         chances = (np.arange(_POINTS) + 0.5) / _POINTS
         chi2 = 2 * gammaincinv(by.df / 2, chances)
         far = np.multiply.outer(far, np.sqrt(by.df / chi2)).ravel()
-    wide = middle + np.quantile(far, ends)
-    return float(min(low, wide[0])), float(max(high, wide[1]))
+    low, high = middle + np.quantile(far, ends)
+    return float(low), float(high)
 
 
 def _widened(null: np.ndarray, by: Stretch) -> np.ndarray:
     """Draws about 0, widened to the total variance; of normal shape where resampling moved nothing."""
+    if by is SENTENCES_ONLY:
+        return null
     if by.sentences <= _NIL:
         return math.sqrt(by.total) * ndtri((np.arange(len(null)) + 0.5) / len(null))
     return null * math.sqrt(by.total / by.sentences)
