@@ -83,7 +83,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
 """The fields each kind of record must have; `*` stands for every key. A field may be null, not absent."""
 
 _NUMBER, _TEXT, _OBJECT, _LIST = (int, float), (str,), (Mapping,), (list, tuple)
-_CALLED = {_NUMBER: "a number", _TEXT: "a text", _OBJECT: "an object", _LIST: "a list"}
+_CALLED: dict[Any, str] = {_NUMBER: "a number", _TEXT: "a text", _OBJECT: "an object", _LIST: "a list"}
 _COSTS = ("updates", "best_step", "tokens_per_s", "wall_s", "device_s", "peak_memory")
 _TYPES: dict[str, tuple[type, ...]] = {
     **{f"cell.{axis}": _TEXT for axis in ("encoder", "scorer", "decoder", "window")},

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from attnlab.metrics import Spread, bleu_score, compare, interval, spread
-from attnlab.metrics.seeds import SENTENCES_ONLY, Drawn, Stretch, limits, stretch, tail
+from attnlab.metrics.seeds import SENTENCES_ONLY, Drawn, Stretch, limits, onto, stretch, tail
 
 from .simulated import ORDER, POINT, World
 
@@ -131,3 +131,9 @@ def test_seeds_that_agree_by_chance_claim_no_more_than_the_sentences():
     # The runs differ on every draw of sentences, and by nothing on the test set: S = 0, I = 1 + 1, T = V - 1 - 1.
     agreeing = drawn([2, 2], [1, 3], [3, 1])
     assert stretch([agreeing, agreeing], 4.0) is SENTENCES_ONLY
+
+
+def test_seeds_add_the_same_variance_to_a_wider_distribution():
+    by = Stretch(6.0, 2.0, 3.0)  # 4 from the seeds
+    assert onto(by, 8.0) == (12.0, 8.0, 3.0 * 4)
+    assert onto(by, 2.0) == by and onto(SENTENCES_ONLY, 8.0) is SENTENCES_ONLY

@@ -37,7 +37,7 @@ def read_text(path: Path) -> Text:
     """
     try:
         content = path.read_bytes()  # once: a pipe has nothing to say twice
-        lines = list(read(io.BufferedReader(io.BytesIO(content)), str(path)))  # type: ignore[arg-type]
+        lines = list(read(io.BufferedReader(io.BytesIO(content)), str(path)))
         return Text(path, lines, hashlib.sha256(content).hexdigest())
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); check the path") from error

@@ -126,6 +126,18 @@ def stretch(groups: Sequence[Drawn], sentences: float) -> Stretch:
     return Stretch(total, sentences, df if df < _LARGE else math.inf)
 
 
+def onto(by: Stretch, sentences: float) -> Stretch:
+    """The widening `by` for a distribution of another variance over sentences: seeds add as much as to the first.
+
+    Where two systems are far apart, swapping their sentences moves far more than drawing them does.
+    """
+    if by is SENTENCES_ONLY:
+        return by
+    total = sentences + by.total - by.sentences
+    df = by.df * (total / by.total) ** 2
+    return Stretch(total, sentences, df if df < _LARGE else math.inf)
+
+
 def tail(null: np.ndarray, delta: float, by: Stretch) -> float:
     """Two-sided p of `delta` under a null distribution [samples] about 0, widened.
 

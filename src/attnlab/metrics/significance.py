@@ -32,7 +32,7 @@ from attnlab.metrics.bootstrap import (
     runs_of,
 )
 from attnlab.metrics.scoring import Score
-from attnlab.metrics.seeds import stretch, tail
+from attnlab.metrics.seeds import onto, stretch, tail
 
 _CHUNK = 500  # trials at a time: 12 MB for 3,000 sentences
 
@@ -131,6 +131,7 @@ def compare(
         swapped = parts[i] - parts[j]  # what the first gains by taking the second's place in a trial
         null = score(whole[j] + swapped) - score(whole[i] - swapped)
         by = stretch([a, b], float((a.samples.mean(1) - b.samples.mean(1)).var()))
+        by = onto(by, float((null**2).mean()))
         p = 1.0 if n < 2 else tail(null, delta_of(a, b), by)  # seeds alone prove nothing about sentences
         raw.append((difference_of(a, b, level, n), p))
     corrected = holm([p for _, p in raw])

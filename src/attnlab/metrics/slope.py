@@ -179,7 +179,7 @@ def slope(
     """
     stats = runs_of(stats)
     lengths = np.asarray(lengths)
-    parts = []
+    parts: list[Part] = []
     for lo, hi, members in _members(stats, lengths, edges):
         if _mark([stats], members, score, few) is not None:
             continue
