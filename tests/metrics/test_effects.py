@@ -176,3 +176,14 @@ def test_rows_that_do_not_fit_together_are_refused():
         effects([({"encoder": "a"}, 1.0), ({"scorer": "b"}, 2.0)])
     with pytest.raises(UserError, match="no number"):
         effects([({"encoder": "a"}, 1.0), ({"encoder": "b"}, float("nan"))])
+
+
+def test_an_option_of_one_cell_differs_from_its_own_neighbour_by_what_the_cells_differ():
+    # `narrow` stands in one cell of a crossed grid with an interaction: 7 below the same cell with `wide`.
+    def score(encoder, scorer, window):
+        return planted(encoder, scorer) - 7 * (window == "narrow")
+
+    lone = [each for each in product(ENCODERS, SCORERS, ["narrow"]) if each[:2] != ("bi", "general")]
+    axes = {"encoder": ENCODERS, "scorer": SCORERS, "window": ["wide", "narrow"]}
+    found = effects(grid(score, noise=0.01, leave=lone, **axes))
+    assert effect(found, "wide").effect - effect(found, "narrow").effect == pytest.approx(7, abs=0.05)

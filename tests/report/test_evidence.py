@@ -251,3 +251,21 @@ def test_a_baseline_that_is_none_or_several_is_one_line_that_lists_them(comparis
     assert "\n" not in str(told.value)
     with pytest.raises(UserError, match=r"--baseline nobody: no row of flickr, de-en.*there are: .*general"):
         evidence(comparison, baseline="nobody", samples=0)
+
+
+def test_effects_leave_out_cells_without_attention_which_cross_with_nothing(measured):
+    grid = [
+        with_sentences(0.5 + 0.1 * a + 0.1 * b, 100 * a + 10 * b + seed, seed=seed, scorer=s, decoder=d)
+        for a, s in enumerate(("dot", "general"))
+        for b, d in enumerate(("input_feeding", "post_combine"))
+        for seed in (1, 2)
+    ]
+    bare = {"scorer": None, "window": None, "decoder": "fixed_vector"}
+    grid += [with_sentences(0.1, 900 + seed, seed=seed, **bare) for seed in (1, 2)]
+    (comparison,) = load([measured(*grid)]).comparisons
+    found = evidence(comparison, **DRAW).effects
+    assert found.n == 8 and "without fixed_vector" in found.dropped[0]
+    assert {each.options for each in found.levels if each.factors == ("decoder",)} == {
+        ("input_feeding",),
+        ("post_combine",),
+    }

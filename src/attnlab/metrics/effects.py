@@ -44,8 +44,9 @@ class Term(NamedTuple):
 class Level(NamedTuple):
     """What options add, in points of score, with a 95 % (`level`) interval; None without residual df.
 
-    For one axis: above the average option, from the model of main effects. For several: what the combination
-    adds beyond its parts, from the whole model.
+    For one axis: above the average option, with every option of the other axes counted alike, from the model of
+    the terms that the cells determine wholly (of main effects alone where they do not determine each of these).
+    For several: what the combination adds beyond its parts, from the whole model.
     """
 
     factors: tuple[str, ...]
@@ -94,6 +95,7 @@ def effects(rows: Sequence[Row], max_order: int = 2, *, level: float = 0.95) -> 
     nothing = len(y) * ATOL**2 + 1e-12 * float(((y - y.mean()) ** 2).sum())  # rounding, as a sum of squares
     error = error if error > nothing else 0.0
     terms, kept, dropped = [], [], []
+    solid: dict[tuple[str, ...], np.ndarray] = {}  # of which the cells tell every degree of freedom apart
     for factors, block in blocks.items():
         others = [each for names, each in blocks.items() if not set(factors) <= set(names)]
         below = _fit(y, others)
@@ -103,6 +105,8 @@ def effects(rows: Sequence[Row], max_order: int = 2, *, level: float = 0.95) -> 
         if df < block.shape[1]:
             left = f"{df} of {block.shape[1]} degrees of freedom left" if df else "left out"
             dropped.append(f"{name}: not told apart from other terms by the cells there are ({left})")
+        else:
+            solid[factors] = block
         if df:
             squares = float(below.ssr - above.ssr)
             squares = squares if squares > nothing else 0.0
@@ -112,7 +116,7 @@ def effects(rows: Sequence[Row], max_order: int = 2, *, level: float = 0.95) -> 
     spread = error / residual_df if residual_df else None
     levels = []
     for factors in kept:
-        chosen = main if len(factors) == 1 else blocks
+        chosen = blocks if len(factors) > 1 else solid if set(main) <= set(solid) else main
         levels += _levels(factors, y, chosen, codes, spread, residual_df, level)
     return Effects(terms, levels, len(y), residual_df, dropped)
 

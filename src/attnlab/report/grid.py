@@ -17,10 +17,15 @@ def effects_of(comparison: Comparison, level: float) -> tuple[Effects | None, st
         comparison: its cells, each with its runs; systems from outside have no axes.
         level: of the intervals.
     """
-    rows = [row for row in comparison.scored if row.kind == CELL]
-    axes = comparison.varying
+    cells = [row for row in comparison.scored if row.kind == CELL]
+    # A decoder without attention has no scorer and no window: it crosses with neither.
+    rows = [row for row in cells if all(row.cell[axis] is not None for axis in comparison.varying)]
+    apart = [row.name(comparison.varying) for row in cells if row not in rows]
+    without = f"without {', '.join(apart)}, to which some axes do not apply" if apart else ""
+    axes = [axis for axis in comparison.varying if len({row.cell[axis] for row in rows}) > 1]
     if len(axes) < 2:
         which = f"only {axes[0]} varies" if axes else "no axis varies"
+        which = f"{without}, {which}" if without else which
         return None, f"no main effects and interactions: {which}; at least two axes are needed"
     if max((len(row.runs) for row in rows), default=0) < 2:
         return None, "no main effects and interactions: no cell has two seeds, so nothing says what is chance"
@@ -42,4 +47,4 @@ def effects_of(comparison: Comparison, level: float) -> tuple[Effects | None, st
     found = effects(runs, level=level)
     if not found.residual_df:
         return None, "no main effects and interactions: there are as many terms as runs; train more seeds"
-    return found, ""
+    return found._replace(dropped=[*([without] if without else []), *found.dropped]), ""
