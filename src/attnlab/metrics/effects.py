@@ -44,9 +44,9 @@ class Term(NamedTuple):
 class Level(NamedTuple):
     """What options add, in points of score, with a 95 % (`level`) interval; None without residual df.
 
-    For one axis: above the average option, with every option of the other axes counted alike, from the model of
-    the terms that the cells determine wholly (of main effects alone where they do not determine each of these).
-    For several: what the combination adds beyond its parts, from the whole model.
+    For one axis: above the average option, with every option of the other axes counted alike, from the model
+    of the terms that the cells determine wholly (of main effects alone where they do not determine all of
+    these). For several: what the combination adds beyond its parts, from the whole model.
     """
 
     factors: tuple[str, ...]

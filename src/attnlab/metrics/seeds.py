@@ -127,7 +127,7 @@ def stretch(groups: Sequence[Drawn], sentences: float) -> Stretch:
 
 
 def onto(by: Stretch, sentences: float) -> Stretch:
-    """The widening `by` for a distribution of another variance over sentences: seeds add as much as to the first.
+    """The widening `by` for a distribution of another variance over sentences; seeds add as much to it.
 
     Where two systems are far apart, swapping their sentences moves far more than drawing them does.
     """
