@@ -174,7 +174,7 @@ def _curve(mean: float, fall: float) -> dict[str, Any]:
         bleu = mean + 2 - fall * k + (0.4 if k % 2 else 0)
         buckets.append(
             {
-                "label": f">{low - 1}" if high is None else f"<={high}" if not low else f"{low}-{high}",
+                "label": f">{low - 1}" if high is None else f"≤{high}" if not low else f"{low}-{high}",
                 "lo": low, "hi": high, "centre": 5.5 + 10 * k, "n": n, "bleu": _r(bleu),
                 "ci": [_r(bleu - 20 / n**0.5), _r(bleu + 20 / n**0.5)], "delta": None, "delta_ci": None,
                 "mark": "few" if n < 30 else None,

@@ -159,6 +159,17 @@ def test_statistics_of_another_decoding_are_left_out(measured):
     assert any("of another decoding" in note for note in made.notes)
 
 
+def test_chrf_of_another_decoding_has_no_interval_but_bleu_has(measured):
+    runs = cells()
+    runs[2] = (runs[2][0], runs[2][1]._replace(chrf=runs[3][1].chrf))
+    (comparison,) = load([measured(*runs)]).comparisons
+    made = evidence(comparison, **DRAW)
+    known = made.of(comparison.rows[1])
+    assert known.bleu.low is not None and known.chrf.mean and known.chrf.low is None
+    (note,) = [note for note in made.notes if "of another decoding" in note]
+    assert "chrF's sentence statistics" in note
+
+
 def test_damaged_statistics_are_told_and_the_row_stays(measured):
     top = measured(*cells())
     damaged = sorted(top.rglob("segments.npz"))[0]

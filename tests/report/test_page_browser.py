@@ -249,7 +249,7 @@ def test_the_arrow_keys_walk_through_the_lengths(opened, browser):
     chart = one(browser, "#length svg[tabindex]")
     scroll_to(browser, chart)
     chart.send_keys(Keys.ARROW_RIGHT)
-    assert tip(browser).startswith("<=10")
+    assert tip(browser).startswith("≤10")
     chart.send_keys(Keys.ARROW_RIGHT)
     wait(browser, lambda: tip(browser).startswith("11-20"))
 

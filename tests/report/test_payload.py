@@ -9,7 +9,7 @@ import pytest
 
 from attnlab.report import examples, load
 from attnlab.report.evidence import evidence
-from attnlab.report.payload import link, payload
+from attnlab.report.payload import _rounded, link, payload
 
 from .recorded import with_sentences
 
@@ -160,7 +160,7 @@ def test_every_field_is_there_and_of_its_kind(page):
     assert comparison["effects"] is not None and comparison["varying"] == ["scorer", "decoder"]
     row = comparison["rows"][1]
     assert row["test"] is not None and row["lengths"]["source_pieces"]["slope"] is not None
-    assert row["curve"] == [[20, 3.1235, 2.0]] and row["aer"] == {"predicted": 0.2, "input": 0.9}
+    assert row["curve"] == [[20, 3.123456, 2.0]] and row["aer"] == {"predicted": 0.2, "input": 0.9}
     assert comparison["baseline"] == comparison["rows"][0]["key"]
     assert {one["look"]["color"] for one in comparison["rows"]} <= set(found["palette"]["series"])
 
@@ -170,7 +170,20 @@ def test_it_is_the_same_each_time_and_valid_json(page):
     assert first == second
 
 
-def test_floats_have_four_digits_but_settings_are_as_they_are(page, tmp_path):
+def test_p_has_the_digits_to_be_rounded_once():
+    assert _rounded({"p_holm": 0.0554842, "bleu": 0.12345678}) == {
+        "p_holm": 0.0554842, "bleu": 0.123457
+    }  # fmt: skip
+
+
+def test_buckets_are_labelled_for_people(page):
+    labels = [
+        one["label"] for one in page()["comparisons"][0]["rows"][0]["lengths"]["source_words"]["buckets"]
+    ]
+    assert labels[0] == "≤10"
+
+
+def test_floats_are_rounded_but_settings_are_as_they_are(page, tmp_path):
     found = page()
 
     def floats(value):
@@ -180,7 +193,7 @@ def test_floats_have_four_digits_but_settings_are_as_they_are(page, tmp_path):
             return [x for item in value for x in floats(item)]
         return [value] if isinstance(value, float) else []
 
-    assert all(round(value, 4) == value for value in floats(found))
+    assert all(round(value, 8) == value for value in floats(found))
     assert found["comparisons"][0]["config_common"]["optim.lr"] == 0.001
 
 

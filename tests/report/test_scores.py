@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from attnlab.errors import UserError
 from attnlab.metrics import bootstrap, significance
@@ -15,7 +16,7 @@ from attnlab.metrics.slope import slope
 from attnlab.report import compare
 from attnlab.report.evidence import evidence
 from attnlab.report.scores import attach_scores, read_scores, score_evidence
-from attnlab.report.table import to_csv
+from attnlab.report.table import to_console, to_csv
 from attnlab.segments import Segments
 
 N = 40
@@ -125,7 +126,7 @@ def test_a_name_that_is_taken_or_none_is_refused(tmp_path, name):
         ([(f"{DOT}/seed7", drawn(1))], "the row has no such seed; it has 1 2"),
         (
             [(f"{DOT}/seed1", drawn(1)), ("dot/seed1", drawn(1))],
-            "seed 1 of bilstm, dot, post_combine, global",
+            "seed 1 of dot is there",
         ),
     ],
 )
@@ -146,11 +147,25 @@ def test_a_name_of_two_rows_is_refused(comparison, tmp_path):
 def test_a_metric_is_attached_once_and_what_lacks_scores_is_named(comparison, tmp_path):
     notes = attached(comparison, tmp_path, EVERY[:1])
     assert notes == [
-        "comet: no scores for seed 2 of bilstm, dot, post_combine, global",
-        "comet: no scores for bilstm, general, post_combine, global",
+        "comet: no scores for seed 2 of dot",
+        "comet: no scores for general",
     ]
     with pytest.raises(UserError, match="a metric 'comet' already"):
         attached(comparison, tmp_path)
+
+
+def test_rows_without_scores_are_named_as_in_the_table_and_in_one_line(make, tmp_path):
+    records = [make(scorer=name, counts=COUNTS) for name in ("dot", "general", "additive")]
+    made = compare([(Path(f"runs/{k}"), record) for k, record in enumerate(records)]).comparisons[0]
+    assert attached(made, tmp_path, [("dot", drawn(1))]) == ["comet: no scores for additive; general"]
+
+
+def test_the_terminal_shows_the_metric(comparison, tmp_path):
+    attached(comparison, tmp_path)
+    out = io.StringIO()
+    to_console(comparison, evidence(comparison, samples=0), Console(file=out, width=60))
+    (title,) = [line for line in out.getvalue().splitlines() if "BLEU  " in line and "seeds" in line]
+    assert "comet" in title and "TER" not in title
 
 
 def test_rows_may_be_called_by_what_tells_them_apart(comparison, tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from attnlab.metrics.seeds import Spread
-from attnlab.report import compare, table
+from attnlab.report import compare, load, table
 from attnlab.report.__main__ import main
 from attnlab.report.evidence import evidence
 from attnlab.report.rows import SYSTEM, Row, Tampered
@@ -163,6 +163,25 @@ def test_a_system_from_outside_is_marked_and_never_looks_like_a_cell(make):
     assert comparison.varying == ["scorer"] and made.differs[row.key] == ["not controlled"]
     fields = read(table.to_csv(comparison, made))[-1]
     assert (fields["kind"], fields["confounded"]) == ("system", "yes")
+
+
+def test_several_outputs_of_a_system_are_counted_and_not_called_seeds(make):
+    comparison = one(make(scorer="a"), make(scorer="b"))
+    runs = [comparison.rows[0].runs[0], comparison.rows[1].runs[0]]
+    cell = dict.fromkeys(runs[0].record["cell"])
+    comparison.rows.append(Row(cell, "moses", {}, runs, kind=SYSTEM, controlled=False))
+    text = table.to_markdown(comparison, evidence(comparison))
+    assert "| moses‡ | 2 outputs | 30.00 ± 0.00 |" in text
+    assert "over the seeds (of a system from outside: over its outputs)" in text
+
+
+def test_the_difference_has_its_interval_in_markdown_and_buckets_their_sign(measured):
+    runs = [with_sentences(0.5, k, scorer=name) for k, name in enumerate(("a", "b"))]
+    (comparison,) = load([measured(*runs)]).comparisons
+    made = evidence(comparison, baseline="a", samples=50, trials=50)
+    test = made.of(comparison.rows[1]).test
+    text = table.to_markdown(comparison, made)
+    assert f"\\[{test.low:+.2f}, {test.high:+.2f}\\] |" in text and "| ≤10 (n=462)" in text
 
 
 def test_against_a_system_from_outside_nothing_is_said_to_differ_in_so_many_factors(make):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from attnlab.report.evidence import Estimate, Evidence, Measure, claimed
+from attnlab.report.evidence import BLEU as MEASURED
+from attnlab.report.evidence import CHRF, Estimate, Evidence, Measure, claimed
 from attnlab.report.marks import CONFOUNDED, FEW, SIGNIFICANT, UNCONTROLLED
 from attnlab.report.picks import AER, ATTENTION, BLEU, COSTS, ENTROPY, SCORES, Number
 from attnlab.report.rows import SYSTEM, Comparison, Row
 
-__all__ = ["ATTENTION", "BLEU", "COSTS", "SCORES", "Column", "Columns", "columns", "deltas"]
+__all__ = ["ATTENTION", "BLEU", "COSTS", "SCORES", "Column", "Columns", "columns", "deltas", "for_people"]
 
 LENGTH = "source_words"
 """The kind of length whose buckets and slope are columns; `lengths.csv` has all kinds."""
@@ -46,10 +47,11 @@ class Column(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The columns that name the rows; what a reader wants first; more scores; BLEU by length; cost."""
+    """The columns that name the rows; what a reader wants first; scores from files; more; by length; cost."""
 
     names: list[Column]
     main: list[Column]
+    given: list[Column]
     more: list[Column]
     lengths: list[Column]
     costs: list[Column]
@@ -57,31 +59,44 @@ class Columns(NamedTuple):
     @property
     def every(self) -> list[Column]:
         """All of them, names first."""
-        return [*self.names, *self.main, *self.more, *self.lengths, *self.costs]
+        return [*self.names, *self.main, *self.given, *self.more, *self.lengths, *self.costs]
 
 
-def columns(comparison: Comparison, evidence: Evidence) -> Columns:
-    """All columns of a comparison; a number that no row has is left out."""
+def for_people(label: str) -> str:
+    """A bucket's label as it is read: `≤10`; CSV keeps `<=10`."""
+    return label.replace("<=", "≤")
+
+
+def columns(comparison: Comparison, evidence: Evidence, *, whole: bool = False) -> Columns:
+    """All columns of a comparison; a number that no row has is left out.
+
+    Args:
+        comparison: the rows.
+        evidence: of the comparison.
+        whole: with the interval of the difference, for which a terminal has no room.
+    """
     rows = comparison.rows
     main = [
         Column("seeds", [_seeds(row) for row in rows], False),
         _estimates(rows, evidence.bleu, 2),
-        *_delta(rows, evidence),
+        *_delta(rows, evidence, whole),
         *_numbers(rows, [AER]),
         *_slope(rows, evidence),
     ]
-    others = [measure for name, measure in evidence.measures.items() if measure is not evidence.bleu]
+    chrf = evidence.measures.get(CHRF)
     more = [
-        *(
-            _estimates(rows, measure, 1 if measure.name == "chrF" else 3)
-            for measure in others
-            if measure.rows
-        ),
+        *([_estimates(rows, chrf, 1)] if chrf is not None and chrf.rows else []),
         *_numbers(rows, [*SCORES, ENTROPY]),
         *_p(rows, evidence),
         *_overrides(rows),
     ]
-    return Columns(_names(comparison), main, more, _by_length(rows, evidence), _numbers(rows, COSTS))
+    given = [
+        _estimates(rows, measure, 3)
+        for name, measure in evidence.measures.items()
+        if name not in (MEASURED, CHRF) and measure.rows
+    ]
+    lengths, costs = _by_length(rows, evidence), _numbers(rows, COSTS)
+    return Columns(_names(comparison), main, given, more, lengths, costs)
 
 
 def deltas(comparison: Comparison, evidence: Evidence) -> dict[str, float]:
@@ -130,6 +145,8 @@ def _names(comparison: Comparison) -> list[Column]:
 
 def _seeds(row: Row) -> str:
     parts = [" ".join(run.seed for run in row.runs)] if row.runs and row.controlled else []
+    if len(row.runs) > 1 and not row.controlled:
+        parts = [f"{len(row.runs)} outputs"]  # nobody knows of which seeds
     parts += [f"failed {' '.join(row.failed)}"] if row.failed else []
     parts += [f"interrupted {' '.join(row.interrupted)}"] if row.interrupted else []
     parts += [f"missing {' '.join(row.missing)}"] if row.missing and row.controlled else []
@@ -146,7 +163,7 @@ def _estimates(rows: Sequence[Row], measure: Measure, digits: int) -> Column:
     return Column(measure.name, cells, True, [found.mean if found else None for found in known], better)
 
 
-def _delta(rows: Sequence[Row], evidence: Evidence) -> list[Column]:
+def _delta(rows: Sequence[Row], evidence: Evidence, whole: bool) -> list[Column]:
     base = evidence.bleu.rows.get(evidence.baseline.key) if evidence.baseline is not None else None
     if base is None:
         return []
@@ -160,7 +177,8 @@ def _delta(rows: Sequence[Row], evidence: Evidence) -> list[Column]:
         else:
             marks = SIGNIFICANT if claimed(known.test) else ""
             marks += CONFOUNDED if known.confounded and row.controlled else ""
-            cells.append(f"{known.bleu.mean - base.mean:+.2f}{marks}")
+            limits = f" [{known.test.low:+.2f}, {known.test.high:+.2f}]" if whole and known.test else ""
+            cells.append(f"{known.bleu.mean - base.mean:+.2f}{marks}{limits}")
     return [Column("Δ BLEU", cells)]
 
 
@@ -222,7 +240,7 @@ def _by_length(rows: Sequence[Row], evidence: Evidence) -> list[Column]:
     for index, row in enumerate(rows):
         curves = evidence.of(row).lengths
         for bucket in curves[LENGTH].buckets if LENGTH in curves else []:
-            name = bucket.label
+            name = for_people(bucket.label)
             order[name] = bucket.lo
             sizes.setdefault(name, set()).add(bucket.n)
             text = "-" if bucket.score is None else f"{bucket.score:.1f}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from attnlab.metrics.scoring import score_of
+from attnlab.metrics.scoring import Score, score_of
 from attnlab.metrics.seeds import spread
 from attnlab.report import measure as measuring
 from attnlab.report.evidence import BLEU, CHRF, Bucket, Estimate, Evidence, Lengths, Measure
@@ -91,11 +91,7 @@ def _bleu(comparison: Comparison, notes: list[str]) -> dict[str, np.ndarray]:
             continue
         score = score_of(comparison.signature)
         for run in row.runs:
-            if abs(float(score(stats[run.seed].sum(0))) - run.test["bleu"]["score"]) > _SAME:
-                notes.append(
-                    f"{run.place}: sentence statistics of another decoding than the record's, left out; "
-                    "attnlab evaluate RUN makes new ones"
-                )
+            if _stale(score, stats[run.seed], run, run.test["bleu"]["score"], notes):
                 lacking.append(row)
                 break
         else:
@@ -111,13 +107,35 @@ def _bleu(comparison: Comparison, notes: list[str]) -> dict[str, np.ndarray]:
     return found
 
 
+def _stale(
+    score: Score, statistics: np.ndarray, run: Run, recorded: float | None, notes: list[str], name: str = ""
+) -> bool:
+    """Whether a run's statistics [n, k] give another score than its record has; a note where they do."""
+    if recorded is None:
+        return True
+    if abs(float(score(statistics.sum(0))) - recorded) <= _SAME:
+        return False
+    notes.append(
+        f"{run.place}: {name}sentence statistics of another decoding than the record's, left out; "
+        "attnlab evaluate RUN makes new ones"
+    )
+    return True
+
+
 def _chrf(comparison: Comparison, signature: str, notes: list[str]) -> dict[str, np.ndarray]:
     found: dict[str, np.ndarray] = {}
     other = 0
     for row in comparison.scored:
         other += any((run.test["chrf"] or {}).get("signature", signature) != signature for run in row.runs)
-        stats = [own for run in row.runs if (own := row.segments.get(run.seed)) is not None]
-        arrays = [own.chrf for own in stats if own.chrf is not None and own.chrf_signature == signature]
+        arrays = []
+        for run in row.runs:
+            own = row.segments.get(run.seed)
+            if own is None or own.chrf is None or own.chrf_signature != signature:
+                break
+            recorded = (run.test["chrf"] or {}).get("score")
+            if _stale(score_of(signature), own.chrf, run, recorded, notes, "chrF's "):
+                break
+            arrays.append(own.chrf)
         if arrays and len(arrays) == len(row.runs):
             found[row.key] = np.stack(arrays)
     if other:

@@ -39,7 +39,9 @@ def legend(
     """
     rows, lines = comparison.rows, []
     if any(found.deviation is not None for found in evidence.bleu.rows.values()):
-        lines.append("mean ± sample standard deviation over the seeds")
+        several = any(len(row.runs) > 1 and not row.controlled for row in rows)
+        outputs = " (of a system from outside: over its outputs)" if several else ""
+        lines.append(f"mean ± sample standard deviation over the seeds{outputs}")
     if any(found.low is not None for found in evidence.bleu.rows.values()):
         lines.append(
             f"[low, high]: {100 * evidence.level:g} % bootstrap interval over sentences, and over seeds "

@@ -1,6 +1,7 @@
 """All that the page shows, as JSON: the one thing that `page.render` is given.
 
-The same records, options and folder give the same bytes. Floats have 4 digits after the point.
+The same records, options and folder give the same bytes. Floats have 6 digits after the point,
+p values 8: the page rounds once more, to what it shows, and must come to what the tables have.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attnlab
 from attnlab import results
 from attnlab.report import beside
+from attnlab.report.columns import for_people
 from attnlab.report.evidence import BLEU, CHRF, Estimate, Evidence, Lengths, claimed
 from attnlab.report.examples import examples
 from attnlab.report.figures import styles
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from attnlab.metrics.significance import Test
     from attnlab.report.anchors import Anchor
 
-_DIGITS = 4
+_DIGITS, _DIGITS_P, _DIGITS_SAMPLES = 6, 8, 4
 
 
 def payload(
@@ -240,7 +242,7 @@ def _lengths(found: Lengths) -> dict[str, Any]:
     return {
         "buckets": [
             {
-                "label": bucket.label,
+                "label": for_people(bucket.label),
                 "lo": bucket.lo,
                 "hi": bucket.hi,
                 "centre": bucket.centre(width),
@@ -259,13 +261,20 @@ def _lengths(found: Lengths) -> dict[str, Any]:
     }
 
 
-def _rounded(value: Any) -> Any:
+def _rounded(value: Any, digits: int = _DIGITS) -> Any:
     if isinstance(value, float):
-        return round(value, _DIGITS)
+        return round(value, digits)
     if isinstance(value, Mapping):
         return {
-            key: item if key in ("config", "config_common") else _rounded(item) for key, item in value.items()
+            key: item if key in ("config", "config_common") else _rounded(item, _digits(key, digits))
+            for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_rounded(item) for item in value]
+        return [_rounded(item, digits) for item in value]
     return value
+
+
+def _digits(key: str, digits: int) -> int:
+    if key == "samples":  # weights of attention: shades, and most of the page
+        return _DIGITS_SAMPLES
+    return _DIGITS_P if key == "p" or key.startswith("p_") else digits

@@ -134,13 +134,13 @@ def attach_scores(comparison: Comparison, scores: Scores) -> list[str]:
     n = int(comparison.first.test["n"])
     known = _names(comparison)
     placed: dict[str, dict[str, np.ndarray]] = {}
-    for name, seeds in scores.table.items():
-        row = _row(known, name, comparison, path)
+    for system, seeds in scores.table.items():
+        row = _row(known, system, comparison, path)
         for seed, values in seeds.items():
-            told = _named(name, seed)
+            told = _named(system, seed)
             label = _label(row, seed, told, path)
             if len(values) > n:
-                line = scores.lines[name, seed][n]
+                line = scores.lines[system, seed][n]
                 raise UserError(
                     f"{path}, line {line}: segment {n} of {told}, but {comparison.label} has {n} sentences, "
                     f"0 to {n - 1}; is it of another test set?"
@@ -151,9 +151,10 @@ def attach_scores(comparison: Comparison, scores: Scores) -> list[str]:
                     "sentences; score every one, none may be left out"
                 )
             if label in placed.setdefault(row.key, {}):
-                raise UserError(f"{path}: seed {label} of {row.name()} is there under two names; keep one")
+                name = row.name(comparison.varying)
+                raise UserError(f"{path}: seed {label} of {name} is there under two names; keep one")
             placed[row.key][label] = values
-    notes = []
+    lacks: dict[str, list[str]] = {}
     for row in comparison.scored:
         own = placed.get(row.key, {})
         lacking = [run.seed for run in row.runs if run.seed not in own]
@@ -161,8 +162,8 @@ def attach_scores(comparison: Comparison, scores: Scores) -> list[str]:
             row.scores[metric] = {run.seed: own[run.seed] for run in row.runs if run.seed in own}
         if lacking:
             which = f"seed {' '.join(lacking)} of " if own else ""
-            notes.append(f"{metric}: no scores for {which}{row.name()}")
-    return notes
+            lacks.setdefault(which, []).append(row.name(comparison.varying))
+    return [f"{metric}: no scores for {which}{'; '.join(names)}" for which, names in lacks.items()]
 
 
 def score_evidence(

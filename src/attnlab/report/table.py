@@ -30,7 +30,7 @@ def to_console(comparison: Comparison, evidence: Evidence, console: Console) -> 
     for line in heading(comparison, evidence):
         console.print(Text(line), soft_wrap=True)
     table = columns(comparison, evidence)
-    names, groups = table.names, [table.main, table.costs]
+    names, groups = table.names, [table.main, table.given, table.costs]
     parts = (
         _parts(names, groups, console.width)
         if console.is_terminal
@@ -63,7 +63,7 @@ def to_markdown(
 
     `captions` are those of the figures beside it, by the stem of their files.
     """
-    every = columns(comparison, evidence).every
+    every = columns(comparison, evidence, whole=True).every
     lines = [f"{_escape(line)}  " for line in heading(comparison, evidence)] + [""]
     titles = [column.title for column in every]
     cells = zip(*(column.cells for column in every), strict=True)
