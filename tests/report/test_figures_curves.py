@@ -5,7 +5,7 @@ import json
 import pytest
 
 from attnlab.report import figures, load
-from attnlab.report.figures import entropy, paper, styles, training_curves
+from attnlab.report.figures import entropy, numbers, paper, styles, training_curves
 
 
 def log(folder, lines):
@@ -48,6 +48,19 @@ def test_curves_are_the_validations_of_each_seed_and_their_mean_as_far_as_both_w
         for line in drawn(training_curves, comparison).axes[0].lines
     ]
     assert curves == [[(10, 2), (20, 4)], [(10, 4), (20, 8), (30, 90)], [(10, 3), (20, 6)]]
+
+
+def test_the_title_names_the_validation_set_and_not_the_test_set(written):
+    comparison, folders = written
+    log(folders["a", "1"], validated((10, 2.0)))
+    title = drawn(training_curves, comparison).axes[0].get_title(loc="left")
+    assert title == f"validation set, {comparison.languages}" and "flickr" not in title
+
+
+@pytest.mark.parametrize("name, value, expected", [("gold_mass", 0.9, (0.5, 1.0)), ("bleu", 0.3, (0.0, 0.7))])
+def test_a_band_never_passes_what_the_score_can_be(name, value, expected):
+    low, high, _ = numbers.ends({name: value, f"{name}_sd": 0.4}, name)
+    assert (low, high) == pytest.approx(expected)
 
 
 def test_runs_without_the_file_are_named_in_the_caption(written):

@@ -109,3 +109,13 @@ def test_without_gold_there_is_no_figure_of_aer_and_a_note_says_so(make):
     planned, notes = figures.plan(one(make()))
     assert "aer_vs_bleu" not in {one.name for one in planned}
     assert "no figure aer_vs_bleu: no run has gold alignments for this test set" in notes
+
+
+def test_rows_without_attention_are_said_to_have_no_aer(make):
+    comparison = one(
+        aligned(make(scorer="a"), 0.2),
+        make(scorer="b"),
+        make(scorer=None, window=None, decoder="fixed_vector"),
+    )
+    caption = figures.captions(comparison)["aer_vs_bleu"]
+    assert "; without attention, so without AER: row 1 (fixed_vector); without AER: row 3 (b, post_combine)" in caption

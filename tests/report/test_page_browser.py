@@ -182,6 +182,19 @@ def test_the_page_opens_without_an_error_and_asks_for_nothing(opened, browser, w
         wait(browser, lambda: all_of(browser, "dialog[open] svg[role=img]"))
 
 
+def test_the_head_says_in_words_which_seeds_have_no_score(opened, browser):
+    given = payload(pairs=True)
+    rows = [row for row in given["comparisons"][0]["rows"] if row["kind"] != "system"]
+    runs = sum(len(row["runs"]) for row in rows)
+    for row in rows:
+        row["failed"] = row["interrupted"] = row["missing"] = []
+    rows[0]["missing"], rows[1]["failed"] = ["3"], ["1", "2"]
+    opened("lost", lambda: given)
+    text = one(browser, "#summary").text
+    assert f"({runs} of {runs + 3} runs)" in text
+    assert f"Seed 3 of {rows[0]['name']} is missing; seeds 1 and 2 of {rows[1]['name']} failed." in text
+
+
 def test_a_header_sorts_the_table_by_number_by_click_and_by_key(opened, browser):
     opened()
     assert bleus(browser) == sorted(bleus(browser), reverse=True)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 NAME = "aer_vs_bleu"
 ABSENT = "no run has gold alignments for this test set"
 MEAN = "mean"
+_NAMED = 3  # rows in the caption
 _AER = {f"aer_{credit}": ("alignment", credit, "aer") for credit in ("predicted", "input")}
 
 
@@ -59,6 +60,15 @@ def caption(comparison: Comparison, lines: Sequence[Line], level: float, cast: s
     text += "; numbers: rows of the table"
     text += "; small points: seeds, large: their means" if _seeds(lines) else ""
     text += f"; bars: {bars}" if bars else ""
+    there = {line["key"] for line in lines}
+    absent = [row for row in comparison.scored if row.key not in there]
+    for rows, why in (
+        ([row for row in absent if row.controlled and not row.attends], "without attention, so without AER"),
+        ([row for row in absent if not row.controlled or row.attends], "without AER"),
+    ):
+        names = [f"{comparison.rows.index(row) + 1} ({row.name(comparison.varying)})" for row in rows]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        text += f"; {why}: row {', '.join(names[:_NAMED])}{more}" if names else ""
     return f"{text}; lower AER is better."
 
 

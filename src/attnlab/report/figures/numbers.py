@@ -19,6 +19,8 @@ Line = dict[str, Any]
 SOURCE = "source_words"
 _TABLE = "by_source_length"
 INTERVAL, DEVIATION = "interval", "sample deviation"
+_TOPS = {"bleu": 100.0, "entropy_normalised": 1.0, "gold_mass": 1.0, "max_weight": 1.0}
+"""The highest value that can be; the lowest of all of them is 0."""
 
 
 class Measured(NamedTuple):
@@ -76,14 +78,18 @@ def by_length(row: Row, evidence: Evidence | None) -> list[Line]:
 
 
 def ends(line: Line, name: str) -> tuple[float, float, str] | None:
-    """What the bar or band of a line spans, and what it is: the interval, else the deviation over seeds."""
+    """What the bar or band of a line spans, and what it is: the interval, else the deviation over seeds.
+
+    Neither passes the values that the score can have.
+    """
     if line[name] is None:
         return None
     if line.get("ci_low") is not None:
         return line["ci_low"], line["ci_high"], INTERVAL
     deviation = line.get(f"{name}_sd")
     if deviation is not None:
-        return line[name] - deviation, line[name] + deviation, DEVIATION
+        top = _TOPS.get(name, float("inf"))
+        return max(line[name] - deviation, 0.0), min(line[name] + deviation, top), DEVIATION
     return None
 
 

@@ -171,9 +171,13 @@ def legend(
         text.set_parse_math(False)
 
 
-def head(axes: Any, comparison: Comparison, text: str = "") -> None:
-    """Which test set (and panel) this is, small and on the left."""
-    parts = [comparison.label, comparison.content if comparison.several else "", text]
+def head(axes: Any, comparison: Comparison, text: str = "", label: str | None = None) -> None:
+    """Which test set (and panel) this is, small and on the left; `label` in the place of the test set's."""
+    parts = [
+        comparison.label if label is None else label,
+        comparison.content if comparison.several else "",
+        text,
+    ]
     axes.set_title(": ".join(filter(None, parts)), loc="left", parse_math=False)
 
 

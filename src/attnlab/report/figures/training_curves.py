@@ -85,7 +85,8 @@ def draw(comparison: Comparison, lines: Sequence[Line], cast: styles.Cast) -> Fi
     if column == "val_bleu":
         axes.set_ylim(0, 1.04 * max(axes.dataLim.y1, 1.0))
     axes.set_xlim(left=0)
-    paper.head(axes, comparison)
+    validated = ", ".join(filter(None, ["validation set", comparison.languages]))
+    paper.head(axes, comparison, label=validated)  # nothing here is of the test set
     paper.legend(figure, comparison.rows, cast, entries, ", ".join(comparison.varying))
     return figure
 

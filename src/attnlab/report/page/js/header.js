@@ -3,6 +3,7 @@
 (() => {
   const { data, choose, h, count, words, show } = attnlab;
   const at = (id) => document.getElementById(id);
+  const LOST = 4; // rows whose missing seeds are named
 
   function header({ one, baseline }) {
     if (data.question) {
@@ -61,7 +62,9 @@
   function summary(one) {
     const kinds = (kind) => one.rows.filter((row) => row.kind === kind).length;
     const runs = one.rows.filter((row) => row.kind === "cell").reduce((sum, row) => sum + row.runs.length, 0);
-    const what = `${count(kinds("cell"), "cell")} (${count(runs, "run")})`;
+    const lost = lacking(one);
+    const asked = runs + lost.reduce((sum, { seeds }) => sum + seeds.length, 0);
+    const what = `${count(kinds("cell"), "cell")} (${asked > runs ? `${runs} of ` : ""}${count(asked, "run")})`;
     const also = [
       kinds("system") && count(kinds("system"), "outside system"),
       kinds("missing") && `${kinds("missing")} without numbers`,
@@ -71,8 +74,29 @@
     return [
       also.length ? `${what}, ${also.join(", ")}. ` : `${what}. `,
       ...(varied.length ? ["They differ in ", ...listed(varied), ". "] : []),
-      constant.length ? `In common: ${constant.join(", ")}.` : "",
+      constant.length ? `In common: ${constant.join(", ")}. ` : "",
+      lost.length ? `${told(lost)}.` : "",
     ];
+  }
+
+  /* The seeds without a score, by row and by what became of them. */
+  function lacking(one) {
+    return one.rows
+      .filter((row) => row.kind !== "system")
+      .flatMap((row) => ["missing", "failed", "interrupted"].map((what) => ({ row, what, seeds: row[what] ?? [] })))
+      .filter(({ seeds }) => seeds.length);
+  }
+
+  /* "Seed 3 of fixed_vector is missing; seeds 1 and 2 of dot failed", and how many more. */
+  function told(lost) {
+    const parts = lost.slice(0, LOST).map(({ row, what, seeds }) => {
+      const verb = { missing: seeds.length > 1 ? "are missing" : "is missing", failed: "failed" }[what];
+      const stopped = seeds.length > 1 ? "were interrupted" : "was interrupted";
+      return `seed${seeds.length > 1 ? "s" : ""} ${listed(seeds).join("")} of ${row.name} ${verb ?? stopped}`;
+    });
+    const more = lost.slice(LOST).reduce((sum, { seeds }) => sum + seeds.length, 0);
+    const text = parts.join("; ") + (more ? `; ${count(more, "more seed")}` : "");
+    return text[0].toUpperCase() + text.slice(1);
   }
 
   function listed(parts) {
