@@ -118,4 +118,5 @@ def test_rows_without_attention_are_said_to_have_no_aer(make):
         make(scorer=None, window=None, decoder="fixed_vector"),
     )
     caption = figures.captions(comparison)["aer_vs_bleu"]
-    assert "; without attention, so without AER: row 1 (fixed_vector); without AER: row 3 (b, post_combine)" in caption
+    assert "; without attention, so without AER: row 1 (fixed_vector);" in caption
+    assert "; without AER: row 3 (b, post_combine, global)" in caption

@@ -100,6 +100,7 @@ def test_latex_is_a_booktabs_table_with_as_many_cells_as_columns(found):
     assert re.findall(r"\\(begin|end)\{(\w+)\}", text) == [
         ("begin", "table"), ("begin", "tabular"), ("end", "tabular"), ("end", "table")
     ]  # fmt: skip
+    assert "$ sentences).}" in text and re.search(r"\.(csv|md|tex)", text.split("\\begin", 1)[1]) is None
     (rule,) = re.findall(r"\\begin\{tabular\}\{([lr]+)\}", text)
     titles = text.split("\\toprule\n")[1].split(" \\\\")[0].split(" & ")
     assert {len(line) for line in rows_of(text)} == {len(rule)} == {len(titles)}
@@ -118,22 +119,56 @@ def test_the_best_of_a_column_is_bold_and_significance_and_doubt_are_marked(foun
     text = latex.to_latex(comparison, made)
     best = max(comparison.rows, key=lambda row: made.of(row).bleu.mean)
     (line,) = [line for line in rows_of(text) if line[0] == best.cell["scorer"]]
-    assert line[2].startswith("\\textbf{") and "$\\pm$" in line[2]
-    assert "$^{*}$" in line[3]
-    assert sum(cell.startswith("\\textbf") for one in rows_of(text) for cell in one[2:3]) == 1
-    assert "$-$" in text or "+" in text
+    assert line[1].startswith("\\textbf{") and "$\\pm$" in line[1]
+    assert re.fullmatch(r"\$\+\d+\.\d\d\^\{\*\}\$", line[2])
+    assert sum("\\textbf" in one[1] for one in rows_of(text)) == 1
 
 
-def test_columns_of_tampered_weights_are_explained_and_no_slope_is_called_best(found):
+def test_intervals_stand_below_their_numbers_and_signs_are_those_of_mathematics(found):
     comparison, made = found
-    assert "tampered with" not in latex.to_latex(comparison, made)
+    text = latex.to_latex(comparison, made)
+    numbers, limits = rows_of(text)[:2]
+    known = made.of(comparison.rows[0]).bleu
+    assert "[" not in numbers[1] and limits[0].strip() == ""
+    assert limits[1] == f"{{\\scriptsize {{[}}{known.low:.2f}, {known.high:.2f}]}}"
+    body = "".join(cell for line in rows_of(text) for cell in line).replace("$-", "").replace("$+", "")
+    assert "-" not in body.replace("--", "") and "+" not in body and "\u2212" not in body
+
+
+def titles_of(text):
+    return text.split("\\toprule\n")[1].split(" \\\\")[0].split(" & ")
+
+
+def test_only_scores_are_called_best_and_no_column_is_of_seeds_cost_in_time_or_tampered_weights(found):
+    comparison, made = found
     comparison.rows[0].overrides = {"uniform": Tampered(Spread(12.0, None, 1), Spread(-18.0, None, 1))}
     text = latex.to_latex(comparison, made)
-    assert "BLEU, uniform" in text.split("\\midrule")[0]
-    assert "tampered with at test time" in text.split("\\bottomrule")[1]
-    titles = text.split("\\toprule\n")[1].split(" \\\\")[0].split(" & ")
-    slope = titles.index("slope")
-    assert not any("textbf" in line[slope] for line in rows_of(text))
+    titles = titles_of(text)
+    assert titles == ["scorer", "BLEU", "$\\Delta$ BLEU", "slope", "chrF", "parameters"]
+    assert "tampered" not in text and "of them attention" not in text.lower()
+    for title in ("slope", "parameters"):
+        assert not any("textbf" in line[titles.index(title)] for line in rows_of(text))
+
+
+def test_a_row_of_other_seeds_than_most_has_a_mark_and_a_note(found):
+    text = latex.to_latex(*found)
+    assert [line[0] for line in rows_of(text)[::2]] == ["additive$^{\\S}$", "dot", "general"]
+    assert "$^{\\S}$ seeds 1; missing 2: additive." in text and "over the seeds 1, 2." in text
+
+
+def test_many_axes_cost_columns_of_numbers_and_make_a_wide_table(measured):
+    cells = [("a", "x", "p", "u"), ("b", "y", "q", "v")]
+    names = ("encoder", "scorer", "decoder", "window")
+    runs = [with_sentences(0.5, k, **dict(zip(names, cell, strict=True))) for k, cell in enumerate(cells)]
+    for number, (record, _) in enumerate(runs):
+        record["test"]["flickr"]["alignment"] = {
+            name: {"aer": 0.2 + number} for name in ("predicted", "input")
+        }
+    (comparison,) = load([measured(*runs)]).comparisons
+    text = latex.to_latex(comparison, evidence(comparison, **DRAW))
+    titles = titles_of(text)
+    assert len(titles) == 9 and titles[:4] == list(names) and titles[4:6] == ["BLEU", "$\\Delta$ BLEU"]
+    assert "parameters" not in titles and "\\begin{table*}" in text and "\\end{table*}" in text
 
 
 @pytest.mark.parametrize(

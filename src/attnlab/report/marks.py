@@ -27,7 +27,12 @@ def heading(comparison: Comparison, evidence: Evidence) -> list[str]:
 
 
 def legend(
-    comparison: Comparison, evidence: Evidence, *, wide: bool = True, tampered: bool = True
+    comparison: Comparison,
+    evidence: Evidence,
+    *,
+    wide: bool = True,
+    tampered: bool = True,
+    paper: bool = False,
 ) -> list[str]:
     """What the columns and marks of the table mean, where they are used.
 
@@ -36,6 +41,7 @@ def legend(
         evidence: of the comparison.
         wide: the table has the columns beside the main ones too.
         tampered: the table has the columns of tampered weights.
+        paper: the table is read alone: no file is named, and it has no column of attention's parameters.
     """
     rows, lines = comparison.rows, []
     if any(found.deviation is not None for found in evidence.bleu.rows.values()):
@@ -57,17 +63,20 @@ def legend(
     if any(row.kind == MISSING for row in rows):
         lines.append("rows without numbers: cells that the study asks for and that have no finished run")
     if any(row.spread(AER.pick).n for row in rows):
-        lines.append(
+        text = (
             "AER: alignment error rate (0 to 1, lower is better) of the attention weights against the gold "
-            "links, the weights of a step credited to the token that it emits (`predicted`); credited to the "
-            f"token that it reads (`input`): {comparison.file('table')}.csv"
+            "links, the weights of a step credited to the token that it emits"
         )
+        if not paper:
+            text += " (`predicted`); credited to the token that it reads (`input`): "
+            text += f"{comparison.file('table')}.csv"
+        lines.append(text)
     curves = [evidence.of(row).lengths.get("source_words") for row in rows]
     if any(
         curve is not None and curve.slope is not None and curve.slope.value is not None for curve in curves
     ):
         lines.append("slope: points of BLEU for 10 more words of the source, with its interval")
-    if any(row.spread(ATTENTION.pick).n for row in rows):
+    if not paper and any(row.spread(ATTENTION.pick).n for row in rows):
         lines.append("of them attention: parameters of the scorer and the window")
     if tampered and any(row.overrides for row in rows):
         lines.append(
