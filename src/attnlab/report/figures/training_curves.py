@@ -45,14 +45,14 @@ def caption(comparison: Comparison, lines: Sequence[Line], level: float, cast: s
         text += "; thin: seeds, thick: their mean as far as all of them went"
     there = {(line["key"], line["seed"]) for line in lines if line[shown(lines)] is not None}
     absent = [
-        f"{row.cell_id} seed {run.seed}"
+        f"{row.name(comparison.varying)} seed {run.seed}"
         for row in comparison.rows
         for run in row.runs
         if row.controlled and (row.key, run.seed) not in there
     ]
     if absent:
         more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
-        text += f"; without {CURVE}: {', '.join(absent[:5])}{more}"
+        text += f"; without {CURVE}: {'; '.join(absent[:5])}{more}"
     return f"{text}."
 
 
