@@ -97,8 +97,8 @@ def test_latex_is_a_booktabs_table_with_as_many_cells_as_columns(found):
     text = latex.to_latex(*found)
     for mark in ("\\toprule", "\\midrule", "\\bottomrule", "\\caption{", "\\label{tab:table}"):
         assert text.count(mark) == 1
-    assert re.findall(r"\\(begin|end)\{(\w+)\}", text) == [
-        ("begin", "table"), ("begin", "tabular"), ("end", "tabular"), ("end", "table")
+    assert re.findall(r"\\(begin|end)\{([\w*]+)\}", text) == [
+        ("begin", "table*"), ("begin", "tabular"), ("end", "tabular"), ("end", "table*")
     ]  # fmt: skip
     assert "$ sentences).}" in text and re.search(r"\.(csv|md|tex)", text.split("\\begin", 1)[1]) is None
     (rule,) = re.findall(r"\\begin\{tabular\}\{([lr]+)\}", text)

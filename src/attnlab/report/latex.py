@@ -43,7 +43,7 @@ _SIGNED = re.compile(r"(?<![\w.$-])([+-]\d+(?:\.\d+)?)")
 _LIMITS = re.compile(r" (\[[^\]]*\])")
 _SEEDS = r"$^{\S}$"
 _SEED_LIST = re.compile(r"[0-9][\w-]*( [0-9][\w-]*)*")
-_MOST, _NARROW = 9, 7  # columns: of any table, of one in a single column of text
+_MOST, _NARROW = 9, 4  # columns: of any table, of one that fits a single column of a two-column page
 _DROPPED = ("parameters", "slope", "chrF", "AER")
 """What a table with too many columns does without, in this order; the CSV has all."""
 _BETTER = ("BLEU", "chrF", "AER")
@@ -51,7 +51,7 @@ _BETTER = ("BLEU", "chrF", "AER")
 
 
 def to_latex(comparison: Comparison, evidence: Evidence) -> str:
-    """A `table` (`table*` with more than 7 columns) of at most 9 columns, intervals below their numbers.
+    """A `table` (`table*` with more than 4 columns) of at most 9 columns, intervals below their numbers.
 
     The axes that vary, BLEU, its difference, AER, slope, chrF, scores from files, parameters; the rest is in
     the CSV. What marks and columns mean stands below.
