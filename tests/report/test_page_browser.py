@@ -147,11 +147,23 @@ def click(browser, element):
     browser.execute_script("arguments[0].click()", element)
 
 
+def tip_is_open(browser):
+    return browser.execute_script("return document.querySelector('#tip').matches(':popover-open')")
+
+
 def tip(browser):
-    wait(
-        browser,
-        lambda: browser.execute_script("return document.querySelector('#tip').matches(':popover-open')"),
-    )
+    wait(browser, lambda: tip_is_open(browser))
+    return one(browser, "#tip").text
+
+
+def tip_at(browser, element, x=0, y=0):
+    """What the panel says over a point of an element: pointed at anew where a late scroll has closed it."""
+
+    def opens():
+        hover(browser, element, x, y)
+        return tip_is_open(browser)
+
+    wait(browser, opens)
     return one(browser, "#tip").text
 
 
@@ -249,8 +261,7 @@ def test_the_view_is_in_the_address_and_opens_again_as_it_was(opened, browser):
 
 def test_hovering_over_the_length_chart_tells_value_interval_and_n_of_every_line(opened, browser):
     opened()
-    hover(browser, one(browser, "#length svg[tabindex]"), 20, 10)
-    said = tip(browser)
+    said = tip_at(browser, one(browser, "#length svg[tabindex]"), 20, 10)
     assert "n = " in said and "source words" in said
     for name in texts(browser, "#length .legend-name"):
         assert name.replace(" (baseline)", "") in said
@@ -351,6 +362,17 @@ def test_tests_can_be_narrowed_to_pairs_that_differ_in_one_factor(opened, browse
     assert set(left) <= {"scorer", "window", "encoder", "asks", "context_goes_to", "fed_back"}
 
 
+def test_a_mark_is_told_again_after_scrolling_has_closed_its_panel(opened, browser):
+    opened()
+    wait(browser, lambda: all_of(browser, "#samples .card:first-child svg"))
+    cell = one(browser, "#samples .card:first-child svg rect")
+    said = tip_at(browser, cell)
+    browser.execute_script("scrollBy(0, 3)")
+    wait(browser, lambda: not tip_is_open(browser))
+    ActionChains(browser).move_by_offset(1, 1).perform()
+    assert tip(browser) == said
+
+
 def test_a_heat_map_has_a_cell_a_weight_outlines_gold_links_and_tells_the_weight(opened, browser):
     opened()
     sentence = payload(pairs=True)["comparisons"][0]["samples"][0]
@@ -361,8 +383,7 @@ def test_a_heat_map_has_a_cell_a_weight_outlines_gold_links_and_tells_the_weight
     wait(browser, lambda: len(all_of(browser, f'{card} [fill="var(--heat-empty)"] rect')) == count)
     outlined = all_of(browser, f'{card} [stroke="var(--gold)"] rect')
     assert len(outlined) == len(sentence["gold"].split())
-    hover(browser, outlined[0])
-    assert f"weight {found['weights'][0][0]:.3f}" in tip(browser)
+    assert f"weight {found['weights'][0][0]:.3f}" in tip_at(browser, outlined[0])
 
 
 @pytest.mark.parametrize(("place", "token"), [(1, "השמש"), (2, "春天"), (3, "Donaudampfsch…")])

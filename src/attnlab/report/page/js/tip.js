@@ -18,7 +18,15 @@
     if (panel.matches(":popover-open")) panel.hidePopover();
   }
 
-  addEventListener("scroll", hideTip, { passive: true });
+  /* A chart under the pointer has to forget its mark too: it tells of a mark only when that is another. */
+  function scrolled() {
+    if (!panel.matches(":popover-open")) return;
+    const left = new PointerEvent("pointerleave", { pointerType: "mouse" });
+    for (const svg of document.querySelectorAll("svg:hover")) svg.dispatchEvent(left);
+    hideTip();
+  }
+
+  addEventListener("scroll", scrolled, { passive: true });
   addEventListener("keydown", (event) => event.key === "Escape" && hideTip());
 
   /* Makes an element explain itself under the pointer and under the keyboard. */
