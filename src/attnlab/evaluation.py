@@ -22,7 +22,7 @@ from attnlab.decoding import Sentence, decode
 from attnlab.gold import agree, columns
 from attnlab.loading import load
 from attnlab.loggers.base import Example
-from attnlab.metrics.attention import by_length, means_of, rows_of, sentence_means
+from attnlab.metrics.attention import means_of, rows_of, sentence_means, sharpness_by_length
 from attnlab.metrics.scoring import chrf_statistics
 from attnlab.search import Search
 from attnlab.segments import Segments
@@ -96,7 +96,9 @@ def score(
             )
             result["attention"]["references"] = means_of(read)
         words = [measures.words(line) for line in sources]
-        result["attention"]["by_source_length"] = by_length(searched, words, scorer.length_edges, read)
+        result["attention"]["by_source_length"] = sharpness_by_length(
+            searched, words, scorer.length_edges, read
+        )
     shown = [
         Example(
             source_tokenizer.pieces(s.source),

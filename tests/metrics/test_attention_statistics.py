@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attnlab.metrics import attention_statistics
-from attnlab.metrics.attention import by_length, rows_of, sentence_means
+from attnlab.metrics.attention import rows_of, sentence_means, sharpness_by_length
 
 
 def slow(matrices, gold):
@@ -72,14 +72,14 @@ def test_buckets_of_length_hold_the_means_of_their_own_rows():
     sizes = [(5, 3), (2, 4), (1, 2), (9, 9), (0, 0)]
     found = [random.dirichlet(np.ones(size), steps) if size else np.zeros((0, 0)) for size, steps in sizes]
     gold = [{(0, 0)}, set(), {(0, 1)}, {(8, 8)}, set()]
-    table = by_length(rows_of(found), [5, 2, 1, 9, 0], [2, 5], rows_of(found, gold))
+    table = sharpness_by_length(rows_of(found), [5, 2, 1, 9, 0], [2, 5], rows_of(found, gold))
     assert [(b["lo"], b["hi"], b["n"]) for b in table] == [(0, 2, 3), (3, 5, 1), (6, None, 1)]
     for bucket, members in zip(table, ([1, 2, 4], [0], [3]), strict=True):
         expected = attention_statistics([found[k] for k in members], [gold[k] for k in members])
         for name in ("entropy_normalised", "max_weight", "diagonal_distance", "gold_mass"):
             assert bucket[name] == pytest.approx(expected[name])
-    assert {b["gold_mass"] for b in by_length(rows_of(found), [5, 2, 1, 9, 0], [2, 5])} == {None}
-    assert by_length([], [], [7])[0]["max_weight"] is None
+    assert {b["gold_mass"] for b in sharpness_by_length(rows_of(found), [5, 2, 1, 9, 0], [2, 5])} == {None}
+    assert sharpness_by_length([], [], [7])[0]["max_weight"] is None
 
 
 def test_means_of_a_sentence_are_nan_where_it_has_no_row():

@@ -14,7 +14,7 @@ from attnlab import metrics, results
 from attnlab.align.linking import Linked
 from attnlab.errors import UserError
 from attnlab.loaded import Loaded
-from attnlab.metrics.attention import by_length, means_of, rows_of
+from attnlab.metrics.attention import means_of, rows_of, sharpness_by_length
 
 
 def model(run: Loaded) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def statistics(
         links = [g.possible if keep else frozenset() for g, keep in zip(gold, kept, strict=True)]
     rows = rows_of(found.matrices, links)
     lengths = [metrics.words(line) for line in lines]
-    table = by_length(rows, lengths, run.config["metrics"]["length_edges"], read=rows)
+    table = sharpness_by_length(rows, lengths, run.config["metrics"]["length_edges"], read=rows)
     return {**means_of(rows), "by_source_length": table}
 
 

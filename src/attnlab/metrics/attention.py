@@ -93,7 +93,7 @@ def sentence_means(rows: Sequence[Rows], name: str) -> np.ndarray:
     return np.array([np.nan if mean is None else mean for mean in means], dtype=np.float32)
 
 
-def by_length(
+def sharpness_by_length(
     rows: Sequence[Rows], lengths: Sequence[int], edges: Sequence[int], read: Sequence[Rows] | None = None
 ) -> list[dict[str, Any]]:
     """Sharpness by length: `{lo, hi, n, entropy_normalised, max_weight, diagonal_distance, gold_mass}`.
