@@ -87,6 +87,8 @@ def test_a_first_line_of_neither_format_is_refused(line):
         (["0-0", "0-0"], {}, r"f has 2 lines, the text 3"),
         (["1 1 1"], {"form": "pharaoh"}, r"f has 1 lines, the text 3"),
         (["0-0", "", ""], {"form": "naacl"}, r"f, line 1: '0-0' is not"),
+        (["0-0", "0-" + "9" * 5000, ""], {}, r"f, line 2: '0-9+' is no link"),
+        (["1 1 1", "1 1 " + "9" * 5000], {}, r"f, line 2: '1 1 9+' is not"),
         ([], {"form": "talp"}, r"--gold-format talp: choose one of pharaoh, naacl"),
     ],
 )

@@ -20,8 +20,9 @@ Link = tuple[int, int]
 Sizes = tuple[int, int]
 """Source words, target words of a sentence."""
 
-_PHARAOH = re.compile(r"([0-9]+)([-p?])([0-9]+)", re.ASCII)
-_NUMBER = re.compile(r"[0-9]+", re.ASCII)
+# As many digits as a text can need: longer ones are no number for int().
+_PHARAOH = re.compile(r"([0-9]{1,18})([-p?])([0-9]{1,18})", re.ASCII)
+_NUMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
 
 
 class Gold(NamedTuple):
