@@ -230,6 +230,42 @@ def test_samples_are_the_same_sentences_of_every_row_and_only_where_they_may_be_
     assert examples.examples(load([top]).comparisons[0].rows) == []
 
 
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b'[{"index": 0, "source": "\xe9"}]', "cannot be read (UnicodeDecodeError); remove it, and evaluate"),
+        (b"{}", "holds no list of samples"),
+        *(
+            (
+                json.dumps([sentence(0), sentence(3) | change]).encode(),
+                "1 of 2 samples are not as a run writes",
+            )
+            for change in (
+                {"weights": "x"},
+                {"weights": [["x"]]},
+                {"weights": [[math.nan]]},
+                {"pieces": None},
+                {"source": None},
+                {"hypothesis": "\ud800"},
+                {"index": True},
+                {"gold": 5},
+            )
+        ),
+    ],
+)
+def test_samples_that_the_page_could_not_show_are_left_out_and_told(measured, tmp_path, content, told):
+    record, statistics = with_sentences(0.5, 1)
+    record["data"]["show_samples"] = True
+    top = measured((record, statistics))
+    (next(top.rglob("segments.npz")).parent / "samples.json").write_bytes(content)
+    report = load([top])
+    made = [evidence(one, samples=0) for one in report.comparisons]
+    (comparison,) = payload(report, made, tmp_path / "report")["comparisons"]
+    assert [one["index"] for one in comparison["samples"]] == ([0] if told.startswith("1 of") else [])
+    (note,) = [note for note in comparison["notes"] if "samples.json" in note]
+    assert note.startswith("left out: ") and told in note and note in made[0].notes
+
+
 def test_as_many_sentences_as_fit_and_at_least_one(page, tmp_path, monkeypatch):
     whole = page()["comparisons"][0]["samples"]
     size = len(json.dumps(whole[0], ensure_ascii=False).encode())

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from attnlab import results, segments
+from attnlab import samples as written
 from attnlab.errors import UserError
 from attnlab.metrics.seeds import spread
 from attnlab.report.rows import Run, Tampered
 from attnlab.results import Record
 
-SAMPLES = "samples.json"
 CURVE = "metrics.jsonl"
 _VALIDATED = ("val/bleu", "val/loss")
 OVERRIDE = "attention_override"
@@ -84,15 +84,46 @@ def statistics(run: Run, notes: list[str]) -> segments.Segments | None:
     return found
 
 
-def samples(run: Run) -> list[Record]:
-    """The sample sentences of a run's test set; none where the data forbids to show them."""
+def samples(run: Run, notes: list[str]) -> list[Record]:
+    """The sample sentences of a run's test set; none where the data forbids to show them.
+
+    What the page could not show is left out, and told in `notes`.
+    """
     if run.place is None or not run.data.get("show_samples"):
         return []
     try:
-        found = json.loads((run.place / SAMPLES).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        found = written.read(run.place) or []
+    except UserError as error:
+        notes.append(f"left out: {error}")
         return []
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    whole = [one for one in found if _showable(one)]
+    if len(whole) < len(found):
+        notes.append(
+            f"left out: {run.place / written.NAME}: {len(found) - len(whole)} of {len(found)} samples are "
+            "not as a run writes them; remove it, and evaluate the run again"
+        )
+    return whole
+
+
+def _showable(one: Record) -> bool:
+    """Whether the page can show a sample: texts, lists of texts, weights that are numbers."""
+    index, weights = one.get("index"), one.get("weights")
+    try:
+        json.dumps(one, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:  # not finite, or half a character
+        return False
+    return (
+        isinstance(index, int)
+        and not isinstance(index, bool)
+        and all(isinstance(one.get(name), str) for name in ("source", "reference", "hypothesis"))
+        and isinstance(one.get("gold"), str | None)
+        and all(_are(one.get(name), str) for name in ("source_pieces", "pieces"))
+        and (weights is None or (_are(weights, list) and all(_are(row, int | float) for row in weights)))
+    )
+
+
+def _are(values: Any, kind: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, kind) for value in values)
 
 
 def curve(run: Run) -> list[tuple[int, float | None, float | None]]:

@@ -13,14 +13,18 @@ BUDGET = 1_500_000
 """Bytes of JSON for the samples of a comparison."""
 
 
-def examples(rows: Sequence[Row], budget: int = BUDGET) -> list[dict[str, Any]]:
+def examples(
+    rows: Sequence[Row], budget: int = BUDGET, *, notes: list[str] | None = None
+) -> list[dict[str, Any]]:
     """Whole sentences until the budget is used, at least one; of each row the first seed that has samples.
 
-    Only what the runs have written: where the data may not be shown, they have written none.
+    Only what the runs have written: where the data may not be shown, they have written none. What could not
+    be read is told in `notes`.
     """
     found: dict[int, dict[str, Any]] = {}
+    notes = [] if notes is None else notes
     for row in rows:
-        own, seed = _first(row)
+        own, seed = _first(row, notes)
         for one in own:
             shared = {name: one.get(name) for name in ("index", "source", "reference", "gold")}
             entry = found.setdefault(int(one["index"]), {**shared, "rows": {}})
@@ -42,9 +46,9 @@ def examples(rows: Sequence[Row], budget: int = BUDGET) -> list[dict[str, Any]]:
     return sorted(kept, key=lambda one: int(one["index"]))
 
 
-def _first(row: Row) -> tuple[list[dict[str, Any]], str]:
+def _first(row: Row, notes: list[str]) -> tuple[list[dict[str, Any]], str]:
     for run in row.runs:
-        own = [one for one in beside.samples(run) if isinstance(one.get("index"), int)]
+        own = beside.samples(run, notes)
         if own:
             return own, run.seed
     return [], ""

@@ -78,6 +78,9 @@ def payload(
 def _comparison(comparison: Comparison, evidence: Evidence, out: Path, anonymous: bool) -> dict[str, Any]:
     common, own = shared(comparison.rows)
     effects = evidence.effects
+    broken: list[str] = []
+    sentences = examples(comparison.rows, notes=broken)
+    evidence.notes += [note for note in broken if note not in evidence.notes]
     return {
         "id": comparison.slug or "main",
         "label": comparison.label,
@@ -122,7 +125,7 @@ def _comparison(comparison: Comparison, evidence: Evidence, out: Path, anonymous
             "residual_df": effects.residual_df,
         },
         "effects_note": evidence.effects_note,
-        "samples": examples(comparison.rows),
+        "samples": sentences,
         "config_common": common,
     }
 
