@@ -320,6 +320,31 @@ def test_mistakes_are_one_line_and_leave_nothing(folder, opposite, files, align,
     assert not (tmp_path / "other").exists()
 
 
+def test_what_is_read_is_never_written_over(folder, files, align, tmp_path):
+    source, target = files["source"], files["target"]
+    gold = tmp_path / "links" / "align.txt"
+    gold.parent.mkdir()
+    gold.write_bytes(files["alignment"].read_bytes())
+    before = {path: path.read_bytes() for path in (source, target, gold)}
+    for arguments, out, name in (
+        ([folder, source, target, "--matrices", source], "out", "source"),
+        ([folder, source, target, "--gold", gold], "links", "align.txt"),
+        ([folder, source, target, "--gold", gold], "links/../links", "align.txt"),
+    ):
+        status, _, _, printed, complained = align(*arguments, out=out)
+        assert (status, printed) == (2, "") and complained.count("\n") == 1
+        assert f"{name}: is read here, so it is not written over; choose another place" in complained
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_hypotheses_of_an_earlier_alignment_are_told_apart(folder, files, align, tmp_path):
+    source, target = files["source"], files["target"]
+    line = f"{tmp_path / 'out' / 'hyp.txt'}: not of this alignment, from an earlier one\n"
+    assert line not in align(folder, source, target, "--by", "search")[3]
+    assert line in align(folder, source, target)[3]
+    assert (tmp_path / "out" / "hyp.txt").exists()
+
+
 def test_a_model_without_attention_is_refused_before_it_reads(folder, files, align, monkeypatch):
     from attnlab import loading
 

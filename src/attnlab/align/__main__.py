@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from attnlab import metrics, provenance
-from attnlab.align.files import check_places, place, read_gold, read_pair
+from attnlab.align.files import check_places, place, read_gold, read_pair, spare_inputs
 from attnlab.bars import bar
 from attnlab.ending import told
 from attnlab.errors import UserError
 
 HOW = {"forced": "forced decoding", "search": "while searching"}
+NAMES = ("align.txt", "hyp.txt", "alignment.json")
+"""What is written into a folder; `hyp.txt` with `--by search`."""
 JOINED = "grow-diag-final-and"
 """How the links of two directions are joined, unless it is said otherwise."""
 
@@ -108,6 +110,8 @@ def _align(given: list[str]) -> int:
         )
 
     folder = options.out or place(options.run, options.target)
+    outputs = [folder / name for name in NAMES] + ([options.matrices] if options.matrices else [])
+    spare_inputs(outputs, (options.source, options.target, options.gold))
 
     from attnlab.align import linking, record  # torch is slow; a wrong file name is told at once
     from attnlab.loading import load
@@ -159,6 +163,8 @@ def _align(given: list[str]) -> int:
     _show(content, {credit: sum(map(len, links)) for credit, links in found.links.items()})
     for path in written:
         print(f"written: {path}")
+    if (old := folder / "hyp.txt") not in written and old.exists():
+        print(f"{old}: not of this alignment, from an earlier one")
     _warn(content, run.config["data"].get("unknown_limit", 1))
     return 0
 

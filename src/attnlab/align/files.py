@@ -6,6 +6,7 @@ import hashlib
 import io
 import itertools
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -119,3 +120,14 @@ def check_places(folder: Path, matrices: Path | None) -> None:
         else:
             continue
         raise UserError(f"{there}: cannot be written ({reason}); choose another place with {option}")
+
+
+def spare_inputs(outputs: Iterable[Path], inputs: Iterable[Path | None]) -> None:
+    """Refuses to write over a file that is read.
+
+    Raises:
+        UserError: an output is one of the inputs, whatever the paths look like.
+    """
+    for there, given in itertools.product(outputs, inputs):
+        if given is not None and there.exists() and given.exists() and there.samefile(given):
+            raise UserError(f"{there}: is read here, so it is not written over; choose another place")
