@@ -131,6 +131,9 @@ def test_find_walks_all_depths_counts_each_folder_once_and_names_the_rest(tmp_pa
 def test_find_of_a_missing_folder_is_the_user_s_error(tmp_path):
     with pytest.raises(UserError, match="no such folder"):
         results.find([tmp_path / "nowhere"])
+    (tmp_path / "result.json").touch()
+    with pytest.raises(UserError, match="json: this is a file; give the folder of a run or one above it"):
+        results.find([tmp_path / "result.json"])
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,8 @@ def find(folders: Iterable[Path]) -> Found:
     records, problems, unfinished = [], [], []
     for top in map(Path, folders):
         if not top.is_dir():
-            raise UserError(f"{top}: no such folder; give the folder of a run or one above it")
+            reason = "this is a file" if top.exists() else "no such folder"
+            raise UserError(f"{top}: {reason}; give the folder of a run or one above it")
         for place, below, names in os.walk(top):
             below.sort()
             folder = Path(place)

@@ -31,6 +31,7 @@ _SEED = re.compile(r"(?P<name>.+)/seed(?P<seed>[^/]+)")
 _SEGMENT = re.compile(r"[0-9]{1,9}")
 _ENDINGS = re.compile(r"(\.tsv|\.txt)?(\.gz)?$")
 _SHOWN = 4  # names in a message
+_LARGEST = 1e100  # sums and squares of more overflow
 # Columns of table.csv beside the metrics': a metric must not be called so.
 _COLUMNS = {
     *AXES,
@@ -288,9 +289,11 @@ def _named(name: str, seed: str) -> str:
 
 def _number(text: str, where: str) -> float:
     try:
-        value = float(text)
+        value = math.nan if "_" in text else float(text)  # Python's 1_0 is no other program's 10
     except ValueError:
         value = math.nan
-    if not math.isfinite(value):
-        raise UserError(f"{where}: score '{text}' is no finite number; score the sentence again")
+    if not abs(value) < _LARGEST:  # nor is NaN
+        raise UserError(
+            f"{where}: score '{text}' is no finite number that can be averaged; score the sentence again"
+        )
     return value
