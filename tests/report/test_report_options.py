@@ -67,6 +67,18 @@ def test_a_bad_value_is_one_line_and_2(top, tmp_path, capsys, options, told):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("option", ["--scores", "--system", "--reference"])
+def test_what_is_read_is_never_written_over(top, tmp_path, capsys, option):
+    file = tmp_path / "out" / "tests.csv"
+    file.parent.mkdir()
+    file.write_text("theirs")
+    given = f"moses={file}" if option == "--system" else str(file)
+    status = main([str(top), "--out", str(file.parent), *QUICK, option, given])
+    assert status == 2 and file.read_text() == "theirs"
+    error = capsys.readouterr().err
+    assert error == f"attnlab: {file}: is read here, so it is not written over; choose another place\n"
+
+
 def test_the_baseline_that_is_asked_for_is_told_and_tested_against(top, tmp_path, capsys):
     out = tmp_path / "out"
     assert main([str(top), "--out", str(out), *QUICK, "--baseline", "general"]) == 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from attnlab.align.files import check_places
+from attnlab.align.files import check_places, spare_inputs
 from attnlab.bars import bar
 from attnlab.ending import told
 from attnlab.errors import UserError
@@ -45,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _report(options: argparse.Namespace) -> int:
     console = _Console(highlight=False)
     check_places(options.out, None)  # before minutes of tests
+    _spare(options)
     report = _outside(load(options.folders, options.test), options)
     scrubber = None
     if options.anonymous:
@@ -71,6 +72,17 @@ def _report(options: argparse.Namespace) -> int:
         line = f"{options.out}: not of this report, from an earlier one: {', '.join(old)}"
         console.print(Text(line), soft_wrap=True)
     return 0
+
+
+def _spare(options: argparse.Namespace) -> None:
+    """Refuses to write over other people's translations and scores that lie in `--out`."""
+    inputs = [*options.scores, options.reference, options.source]
+    if options.system:
+        from attnlab.report.systems import parse
+
+        inputs += [parse(text).path for text in map(str, options.system)]
+    if options.out.is_dir() and any(inputs):
+        spare_inputs([options.out / name for name in stale(options.out, [])], inputs)
 
 
 def _outside(report: Report, options: argparse.Namespace) -> Report:
