@@ -266,6 +266,18 @@ def test_samples_that_the_page_could_not_show_are_left_out_and_told(measured, tm
     assert note.startswith("left out: ") and told in note and note in made[0].notes
 
 
+def test_a_cell_that_is_no_text_has_samples_too(measured, tmp_path):
+    record, statistics = with_sentences(0.5, 1)
+    record["data"]["show_samples"] = True
+    path = next((top := measured((record, statistics))).rglob("result.json"))
+    (path.parent / "test" / "flickr" / "samples.json").write_text(json.dumps([sentence(0)]))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"cell_id": "\ud800"}))
+    report = load([top])
+    made = [evidence(one, samples=0) for one in report.comparisons]
+    (comparison,) = payload(report, made, tmp_path / "report")["comparisons"]
+    assert [one["index"] for one in comparison["samples"]] == [0]
+
+
 def test_as_many_sentences_as_fit_and_at_least_one(page, tmp_path, monkeypatch):
     whole = page()["comparisons"][0]["samples"]
     size = len(json.dumps(whole[0], ensure_ascii=False).encode())

@@ -38,7 +38,7 @@ def examples(
     used = 0
     # Those that most rows have come first; then by number, as the runs chose them spread over lengths.
     for entry in sorted(found.values(), key=lambda one: (-len(one["rows"]), one["index"])):
-        size = len(json.dumps(entry, ensure_ascii=False).encode())
+        size = len(json.dumps(entry, ensure_ascii=False).encode(errors="replace"))  # a cell may be no text
         if kept and used + size > budget:
             continue
         kept.append(entry)
