@@ -16,6 +16,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from attnlab.attention.funnel import funnel
+
 
 class Scorer(nn.Module):
     """What every scorer offers.
@@ -114,14 +116,15 @@ class Additive(Scorer):
         self.v = nn.Parameter(torch.empty(units).uniform_(-(units**-0.5), units**-0.5))
 
     def prepare(self, states: Float[Tensor, "B S K"]) -> Float[Tensor, "B S A"]:
-        """U h_j [+ b], of size U."""
-        return self.U(states)
+        """U h_j [+ b], of size U, once a batch in the float32 that `funnel` works in."""
+        keys = self.U(states)
+        return keys.to(torch.promote_types(keys.dtype, torch.float32))
 
     def forward(
         self, query: Float[Tensor, "*G Q H"], keys: Float[Tensor, "*G N A"]
     ) -> Float[Tensor, "*G Q N"]:
         """v' tanh(W s + U h_j)."""
-        return _funnel(self.W(query), keys, self.v)
+        return funnel(self.W(query), keys, self.v)
 
 
 class Concat(Scorer):
@@ -140,7 +143,7 @@ class Concat(Scorer):
         self, query: Float[Tensor, "*G Q H"], keys: Float[Tensor, "*G N A"]
     ) -> Float[Tensor, "*G Q N"]:
         """v' tanh(W s + h_j)."""
-        return _funnel(self.W(query), keys, self.v)
+        return funnel(self.W(query), keys, self.v)
 
 
 class Location(Scorer):
@@ -171,14 +174,3 @@ class Location(Scorer):
     ) -> Float[Tensor, "*G Q N"]:
         """W_j . s."""
         return query @ keys.mT
-
-
-def _funnel(
-    query: Float[Tensor, "*G Q U"], keys: Float[Tensor, "*G N U"], v: Float[Tensor, " U"]
-) -> Float[Tensor, "*G Q N"]:
-    """v' tanh(query + key) for all pairs, one query after another.
-
-    One query's [N, U] stays in the cache of a CPU, which is three times as fast at S = T = 30 as all
-    [Q, N, U] at once. Training keeps every tanh for the backward pass all the same: B Q N U values a batch.
-    """
-    return torch.stack([torch.tanh(q.unsqueeze(-2) + keys) @ v for q in query.unbind(-2)], dim=-2)
