@@ -91,8 +91,10 @@ def main() -> None:
     told = command = ""
     if options.limit:
         command = f" --limit {options.limit:g}"
-        told = f""" The second table: the
-largest power of two that runs as a batch at S = T = 400 in {options.limit:,.0f} MiB of data, PyTorch included."""
+        budget = f"{options.limit:,.0f} MiB of data, PyTorch included"
+        told = (
+            f" The second table: the\nlargest power of two that runs as a batch at S = T = 400 in {budget}."
+        )
         lines += ["", "| form | largest batch |", "|---|---:|"]
         for form in FORMS:
             lines.append(f"| `{form}` | {largest(form, 400, options.units, options.limit)} |")
