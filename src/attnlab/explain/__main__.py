@@ -1,0 +1,91 @@
+"""`attnlab explain [RUN...]`: a walk through attention, as a page, as pictures, or as text."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attnlab.ending import told
+from attnlab.errors import UserError
+from attnlab.explain.options import parser
+
+if TYPE_CHECKING:
+    from attnlab.explain.walk import Walk
+
+PAGE = "index.html"
+FOLDER = Path("explain")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Writes or prints the walkthrough; 0, or 2 with one line on stderr."""
+    return told(lambda: _explain(parser().parse_intermixed_args(arguments)))
+
+
+def _explain(options: argparse.Namespace) -> int:
+    _check(options)
+    page = _page(options)
+    walk = _walk(options)
+    if options.text:
+        print(walk.text(), end="")
+    if options.svg is not None:
+        _write({options.svg / name: content for name, content in walk.svgs().items()})
+        _say(f"{len(walk.svgs())} pictures in {options.svg}", options)
+    if page is not None:
+        _write({page: walk.page()})
+        _say(f"open {page}", options)
+    return 0
+
+
+def _walk(options: argparse.Namespace) -> Walk:
+    if not options.runs:
+        from attnlab.explain.walk import worked_example
+
+        return worked_example()
+    from attnlab.explain.trained import trained
+
+    return trained(
+        options.runs, options.sentence, options.test, options.target, options.reference, options.device
+    )
+
+
+def _check(options: argparse.Namespace) -> None:
+    """What does not go together, told before anything slow."""
+    given = [name for name in ("sentence", "test", "target", "reference") if getattr(options, name) not in (None, False)]
+    if given and not options.runs:
+        raise UserError(f"--{given[0]} is of trained runs, and none is given; name a run folder, .../seed<k>")
+    if options.runs and options.sentence is None and options.test is None:
+        raise UserError('a sentence is missing: give --sentence "TEXT", or --test N for line N of the test set')
+    for one, other in (("sentence", "test"), ("target", "reference")):
+        if one in given and other in given:
+            raise UserError(f"--{one} and --{other} are two ways to say one thing; give one of them")
+    if options.sentence is not None and not options.sentence.strip():
+        raise UserError("--sentence is empty: an empty sentence has no attention to show")
+
+
+def _page(options: argparse.Namespace) -> Path | None:
+    """Where the page goes; None for no page."""
+    out: Path | None = options.out
+    if out is None:
+        return None if options.text or options.svg is not None else FOLDER / PAGE
+    return out if out.suffix in (".html", ".htm") else out / PAGE
+
+
+def _write(files: dict[Path, str]) -> None:
+    for path, content in files.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content, encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise UserError(f"{path}: cannot be written ({error.strerror}); choose another place") from error
+
+
+def _say(line: str, options: argparse.Namespace) -> None:
+    """On standard output, unless the text is there."""
+    print(line, file=sys.stderr if options.text else sys.stdout)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
