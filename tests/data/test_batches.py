@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnlab.data.batches import BatchSampler, Collate, cut, level
+from attnlab.data.encoded import Encoded
 
 
 def sampler(lengths, *, tokens=None, sentences=None, **options):
@@ -146,6 +147,24 @@ def test_collate_pads_each_side_with_its_own_mark():
     assert batch.target.tolist() == [[5, 9], [6, 5]]
     assert batch.target_lengths.tolist() == [1, 2]
     assert {str(part.dtype) for part in batch} == {"torch.int64"}
+
+
+def test_a_loader_asks_for_a_batch_at_once_and_gets_what_one_pair_after_another_gives():
+    sides = {"source": [[4, 5, 6], [], [7], [8, 9]], "target": [[3], [4, 3], [5, 6, 3], [3]]}
+    arrays = {"rows": np.array([0, 2, 3, 9])}
+    for side, rows in sides.items():
+        arrays[side] = np.array([i for row in rows for i in row], dtype=np.int32)
+        arrays[f"{side}_ends"] = np.cumsum([0, *map(len, rows)])
+    pairs = Encoded(arrays, {})
+    for places in ([2, 0, 1], [3], [1], [1, 1, 3], [0, 1, 2, 3]):
+        slow, fast = Collate(7, 9)([pairs[k] for k in places]), Collate(7, 9)(pairs.__getitems__(places))
+        for one, other in zip(slow, fast, strict=True):
+            assert one.dtype == other.dtype
+            assert one.tolist() == other.tolist()
+        for row, k in enumerate(places):
+            source, target = sides["source"][k], sides["target"][k]
+            assert fast.source[row].tolist() == source + [7] * (fast.source.shape[1] - len(source))
+            assert fast.target[row].tolist() == target + [9] * (fast.target.shape[1] - len(target))
 
 
 def test_a_batch_of_blank_sources_has_a_column():

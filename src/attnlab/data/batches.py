@@ -29,27 +29,49 @@ class Batch(NamedTuple):
     target_lengths: Tensor
 
 
+class Joined(NamedTuple):
+    """Pairs with the ids of each side in one array, one sentence after the other.
+
+    Attributes:
+        index: [B] the pair's row in its split.
+        source, target: [sum of the lengths] ids, the target's with the end mark.
+        source_lengths, target_lengths: [B].
+    """
+
+    index: np.ndarray  # type: ignore[assignment]  # as in `Batch`
+    source: np.ndarray
+    source_lengths: np.ndarray
+    target: np.ndarray
+    target_lengths: np.ndarray
+
+
 class Collate:
     """Pads pairs of id arrays into a `Batch`; picklable, for workers of any start method."""
 
     def __init__(self, source_pad: int, target_pad: int) -> None:
         self.source_pad, self.target_pad = source_pad, target_pad
 
-    def __call__(self, pairs: Sequence[tuple[int, np.ndarray, np.ndarray]]) -> Batch:
-        """The batch of `(row, source ids, target ids with end mark)`."""
-        index, source, target = zip(*pairs, strict=True)
+    def __call__(self, pairs: Joined | Sequence[tuple[int, np.ndarray, np.ndarray]]) -> Batch:
+        """The batch of joined pairs, or of a list of `(row, source ids, target ids with end mark)`."""
+        if not isinstance(pairs, Joined):
+            index, source, target = zip(*pairs, strict=True)
+            pairs = Joined(np.array(index), *_joined(source), *_joined(target))
         return Batch(
-            torch.tensor(index), *_padded(source, self.source_pad), *_padded(target, self.target_pad)
+            torch.from_numpy(pairs.index),
+            *_padded(pairs.source, pairs.source_lengths, self.source_pad),
+            *_padded(pairs.target, pairs.target_lengths, self.target_pad),
         )
 
 
-def _padded(rows: Sequence[np.ndarray], pad: int) -> tuple[Tensor, Tensor]:
+def _joined(rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    return np.concatenate(rows), np.array([len(row) for row in rows])
+
+
+def _padded(ids: np.ndarray, lengths: np.ndarray, pad: int) -> tuple[Tensor, Tensor]:
     """[B, longest] and [B]; at least one column, so that a batch of blank lines has a shape."""
-    lengths = torch.tensor([len(row) for row in rows])
-    padded = np.full((len(rows), max(1, int(lengths.max()))), pad, dtype=np.int64)
-    for place, row in zip(padded, rows, strict=True):
-        place[: len(row)] = row
-    return torch.from_numpy(padded), lengths
+    padded = np.full((len(lengths), max(1, int(lengths.max()))), pad, dtype=np.int64)
+    padded[np.arange(padded.shape[1]) < lengths[:, None]] = ids
+    return torch.from_numpy(padded), torch.from_numpy(lengths)
 
 
 def cut(sides: np.ndarray, tokens: int | None, sentences: int | None) -> list[np.ndarray]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from attnlab.data.batches import Joined
 from attnlab.data.corpus import Corpus
 from attnlab.data.tokenizer import Tokenizer
 
@@ -41,6 +43,19 @@ class Encoded:
             self.arrays["target"][target[k] : target[k + 1]],
         )
 
+    def __getitems__(self, places: Sequence[int]) -> Joined:
+        """Many pairs at once, without a loop over them: a loader asks for its batches here."""
+        at = np.asarray(places)
+        return Joined(self.rows[at], *self._side("source", at), *self._side("target", at))
+
+    def _side(self, side: str, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        ends = self.arrays[f"{side}_ends"]
+        first, lengths = ends[at], ends[at + 1] - ends[at]
+        # What is the i-th of all ids here is the (i - ids of the sentences before)-th of its own sentence.
+        before = np.cumsum(lengths) - lengths
+        places = np.arange(int(lengths.sum())) + np.repeat(first - before, lengths)
+        return self.arrays[side][places], lengths
+
     def save(self, folder: Path) -> None:
         """Write the arrays and the counts into an existing folder."""
         for name, array in self.arrays.items():
@@ -51,7 +66,8 @@ class Encoded:
     def load(cls, folder: Path) -> Encoded:
         """Map what `save` wrote."""
         names = ("rows", "source", "source_ends", "target", "target_ends")
-        arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in names}
+        # As plain arrays: the class `memmap` looks at each slice again, which takes longer than the slice.
+        arrays = {name: np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r")) for name in names}
         return cls(arrays, json.loads((folder / "stats.json").read_text(encoding="utf-8")))
 
 
@@ -94,10 +110,9 @@ def encode(
     for side, tokenizer in (("source", source), ("target", target)):
         column = split[side][:]
         lines = [column[row] for row in rows.tolist()]
-        marked = side == "target" or corpus.source_eos
         # A blank source stays without pieces: the search answers it without the model.
-        closes = _with_end(tokenizer.end, always=side == "target") if marked else None
-        ids, ends, unknown, tokens = _flat(tokenizer, lines, closes)
+        closed = "all" if side == "target" else "filled" if corpus.source_eos else "none"
+        ids, ends, unknown, tokens = _flat(tokenizer, lines, closed)
         arrays[side], arrays[f"{side}_ends"] = ids, ends
         stats["words"][side] = sum(len(line.split()) for line in lines)
         stats["tokens"][side] = tokens
@@ -117,24 +132,23 @@ def overlap(corpus: Corpus, name: str) -> dict[str, int]:
     return {"pairs": sum(pair in pairs for pair in both), "sources": sum(pair[0] in sources for pair in both)}
 
 
-def _with_end(end: int, *, always: bool) -> Callable[[list[int]], list[int]]:
-    return lambda ids: [*ids, end] if ids or always else ids
+def _flat(tokenizer: Tokenizer, lines: Sequence[str], closed: str) -> tuple[np.ndarray, np.ndarray, int, int]:
+    """All ids one after the other (int32), where each line ends, unknown pieces, pieces without marks.
 
-
-def _flat(
-    tokenizer: Tokenizer, lines: Sequence[str], closes: Callable[[list[int]], list[int]] | None
-) -> tuple[np.ndarray, np.ndarray, int, int]:
-    """All ids one after the other (int32), where each line ends, unknown pieces, pieces without marks."""
+    `closed` says which lines get the end mark: all, those that are filled, or none.
+    """
     parts: list[np.ndarray] = []
-    lengths: list[int] = []
+    counts: list[np.ndarray] = []
     unknown = tokens = 0
     for first in range(0, len(lines), _CHUNK):
-        found: Iterable[list[int]] = tokenizer.encode(lines[first : first + _CHUNK])
-        for ids in found:
-            unknown += ids.count(tokenizer.unk)
-            tokens += len(ids)
-            closed = closes(ids) if closes else ids
-            lengths.append(len(closed))
-            parts.append(np.asarray(closed, dtype=np.int32))
+        found = tokenizer.encode(lines[first : first + _CHUNK])
+        lengths = np.fromiter(map(len, found), np.int64, len(found))
+        ids = np.fromiter(chain.from_iterable(found), np.int32, int(lengths.sum()))
+        unknown += int((ids == tokenizer.unk).sum())
+        tokens += len(ids)
+        marked = {"all": lengths >= 0, "filled": lengths > 0, "none": lengths < 0}[closed]
+        parts.append(np.insert(ids, np.cumsum(lengths)[marked], tokenizer.end))
+        counts.append(lengths + marked)
     flat = np.concatenate(parts) if parts else np.zeros(0, np.int32)
-    return flat, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), unknown, tokens
+    ends = np.cumsum(np.concatenate([[0], *counts]), dtype=np.int64)
+    return flat, ends, unknown, tokens
