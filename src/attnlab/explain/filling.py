@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -29,6 +30,8 @@ def lookup(tree: Mapping[str, Any], path: str) -> Any:
 
 def shown(value: float, digits: int, signed: bool = False, minus: str = "-") -> str:
     """A number with so many digits behind the point; nothing that rounds to zero has a sign."""
+    if not math.isfinite(value):
+        return "–"
     text = f"{abs(value):.{digits}f}"
     if not float(text):
         return text

@@ -114,6 +114,7 @@ def _softmax(scores: Tensor) -> Tree:
         "exp": _list(scores.exp()),
         "total": float(scores.exp().sum()),
         "divided": _list(scores / total),
+        "divided_shown": _list((scores / total).nan_to_num(0, 1.8, -1.8).clamp(-1.8, 1.8)),
         "jacobian": _list(slope),
         "entropy": _entropy(a),
     }
@@ -131,7 +132,7 @@ def _context(attention: Attention, s: Tensor, states: Tensor, slots: tuple[int, 
     distance = (c - states).abs().mean(-1)
     heaviest, nearest = int(a.argmax()), int(distance.argmin())
     hard = states[heaviest]
-    names = [f"h_{j + 1} ({word})" for j, word in enumerate(example.SOURCE)]
+    names = example.SOURCE
     pair = list(slots)
     return {
         "a": _list(a),
@@ -201,6 +202,7 @@ def _windows(point: Point) -> tuple[Tree, Tree]:
     }
     shown: Tree = {"S": point.places, "D": point.half_width, "t": point.step, "sigma": point.half_width / 2}
     shown["bound"] = math.log(2 * point.half_width + 1)
+    shown["there"] = [float(place < point.places) for place in range(example.LONGEST)]
     growth: Tree = {}
     for name, window in windows.items():
         attention = Attention(Dot(_SIZE, _SIZE), window).double()
@@ -226,6 +228,10 @@ def _windows(point: Point) -> tuple[Tree, Tree]:
             "entropy": _entropy(row),
             **({} if where is None else {"centre": float(where.centre)}),
         }
+    middle, scored = shown["local_p"]["centre"], shown["local_p"]["scored"]
+    spread = 2 * shown["sigma"] ** 2
+    # As high as the weights of equal scores, so that the bars inside stand on the line.
+    shown["gauss"] = [math.exp(-((j - middle) ** 2) / spread) / scored for j in range(1, example.LONGEST + 1)]
     return shown, growth
 
 

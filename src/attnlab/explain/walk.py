@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from attnlab.explain.example_page import example_page
 from attnlab.explain.numbers import numbers
+from attnlab.explain.palette import light
+from attnlab.explain.pictures import pictures
 from attnlab.explain.tables import tables
 from attnlab.explain.text import example_text
 
@@ -34,11 +37,16 @@ class WorkedExample:
 
     def svgs(self) -> dict[str, str]:
         """Pictures by their file names."""
-        return {}
+        colours = light()
+        return {
+            f"{number}_{picture.key}.svg": picture.svg(self.tree, colours)
+            for number, (_, drawn) in enumerate(pictures().items(), start=1)
+            for picture in drawn
+        }
 
     def page(self) -> str:
         """One HTML file."""
-        raise NotImplementedError
+        return example_page(self.tree, pictures(), tables())
 
 
 def worked_example() -> Walk:

@@ -1,0 +1,96 @@
+"""Steps 4 and 7: from scores to shares, the Jacobian, and the corners."""
+
+from __future__ import annotations
+
+from attnlab.explain import example
+from attnlab.explain.drawing import Bound, Picture
+
+PANEL = 228
+
+
+def softmax() -> Picture:
+    """Scores, exponentials, shares, and what a division by the sum would give."""
+    made = Picture(
+        "softmax",
+        "From scores to shares",
+        "Scores {e.0:4}, {e.1:4}, {e.2:4}. Exponentials {exp.0:4}, {exp.1:4}, {exp.2:4}. Shares {a.0:4}, {a.1:4}, "
+        "{a.2:4}. Divided by their sum the scores would give {divided.0:2}, {divided.1:2}, {divided.2:2}.",
+        height=246,
+    )
+    panels = (
+        (0, 0, "1. score", "e", "e", 4, 110, 34, "accent"),
+        (1, 0, "2. e^score, sum {total:4}", "bright", "exp", 4, 52, 112, "accent"),
+        (1, 1, "3. share: e^score / sum", "a", "a", 4, 52, 112, "gold"),
+        (0, 1, "instead: score / ({sum_e:2})", "divided_shown", "divided", 2, 110, 36, "warn"),
+    )
+    for column, row, title, path, said, digits, zero, scale, fill in panels:
+        x, y = 4 + 230 * column, 126 * row
+        made.text(x, y + 18, title, size=13, bold=True, fill="warn" if fill == "warn" else "ink")
+        for j, word in enumerate(example.SOURCE):
+            top = y + 30 + 28 * j
+            made.text(x, top + 14, word, size=12, fill="muted")
+            made.bar(f"{path}.{j}", x + zero, top, scale, 18, fill)
+            made.text(x + 218, top + 14, f"{{{said}.{j}:{digits}}}", size=12, anchor="end")
+        made.line(x + zero, y + 26, x + zero, y + 112, "line-strong")
+    made.arrow(206, 13, 226, 13, "muted")
+    made.arrow(440, 116, 440, 136, "muted")
+    return made
+
+
+def jacobian() -> Picture:
+    """The slope of each share for each score."""
+    made = Picture(
+        "jacobian",
+        "The Jacobian of the softmax at this point",
+        "Slopes of the shares. On the diagonal {jacobian.0.0:4}, {jacobian.1.1:4}, {jacobian.2.2:4}; elsewhere "
+        "{jacobian.0.1:4}, {jacobian.0.2:4}, {jacobian.1.2:4}, the same on both sides.",
+        height=246,
+    )
+    made.text(250, 18, "when this score rises by 1 …", size=12, anchor="middle", fill="muted")
+    for j, word in enumerate(example.SOURCE):
+        made.text(142 + 108 * j, 40, f"e_{j + 1} {word}", size=12, anchor="middle", bold=True)
+        made.text(80, 78 + 54 * j, f"a_{j + 1} {word}", size=12, anchor="end", bold=True)
+        for i in range(3):
+            x, y = 90 + 108 * j, 50 + 54 * i
+            made.rect(x, y, 104, 50, "heat-empty", rx=4)
+            made.rect(x, y, 104, 50, "accent", rx=4, fill_opacity=Bound(f"jacobian.{i}.{j}", 1.8, 0, "above"))
+            made.rect(x, y, 104, 50, "warn", rx=4, fill_opacity=Bound(f"jacobian.{i}.{j}", -1.8, 0, "below"))
+            made.text(x + 52, y + 30, f"{{jacobian.{i}.{j}:+4}}", anchor="middle")
+    made.text(250, 232, "… this share changes at this slope; each row adds up to 0", size=12, anchor="middle", fill="muted")
+    return made
+
+
+def corners() -> Picture:
+    """Equal scores, one that dominates, one word, and sizes that do not fit."""
+    made = Picture(
+        "corners",
+        "Four corners of attention",
+        "Equal scores give each of three words a third. A question twenty times as large gives Hund all. One word "
+        "has the share 1. A state of 4 and one of 6 numbers have no dot product: make them equal, or put a matrix "
+        "between them.",
+        height=282,
+    )
+    panels = (
+        (0, 0, "Equal scores", "uniform", example.SOURCE, "c is the mean of the states"),
+        (1, 0, "20 × the question, dot", "peaked", example.SOURCE, "c is the state of Hund"),
+        (0, 1, "One word", "single", example.SOURCE[:1], "c is its state, whatever the score"),
+    )
+    for column, row, title, path, names, note in panels:
+        x, y = 4 + 230 * column, 142 * row
+        made.text(x, y + 18, title, bold=True)
+        for j, word in enumerate(names):
+            top = y + 30 + 26 * j
+            made.text(x, top + 13, word, size=12, fill="muted")
+            made.bar(f"corners.{path}.{j}", x + 52, top, 110, 16, "gold")
+            made.text(x + 216, top + 13, f"{{corners.{path}.{j}:4}}", size=12, anchor="end")
+        made.text(x, y + 42 + 26 * max(len(names), 2) + (14 if len(names) == 3 else 0), note, size=12, fill="muted")
+    x, y = 234, 142
+    made.text(x, y + 18, "Unequal sizes", bold=True)
+    for name, size, top in (("s", 4, y + 30), ("h_j", 6, y + 56)):
+        made.text(x, top + 13, name, size=12, fill="muted")
+        for k in range(size):
+            made.rect(x + 52 + 24 * k, top, 22, 16, "accent-soft" if k < 4 else "warn", stroke="line-strong")
+    made.text(x, y + 96, "no dot product: refused", size=12, fill="warn", bold=True)
+    made.text(x, y + 114, "1. make the sizes equal", size=12)
+    made.text(x, y + 132, "2. a matrix between: general, additive", size=12)
+    return made
