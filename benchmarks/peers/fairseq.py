@@ -10,7 +10,7 @@ from pathlib import Path
 from peers.base import EVERY, Peer, Setting, Text
 
 REPORT = re.compile(r"train_inner \| (\{.*\})")
-TOOK = re.compile(r"Translated [\d,]+ sentences .* in ([\d.]+)s")
+SPEED = re.compile(r"Translated [\d,]+ sentences .*, ([\d.]+) tokens/s")
 
 
 class Fairseq(Peer):
@@ -26,7 +26,8 @@ class Fairseq(Peer):
         self, setting: Setting, text: Text, folder: Path, *, updates: int, seed: int, keep: bool
     ) -> list[str]:
         """`fairseq_cli.train` on what `fairseq_cli.preprocess` made of the text."""
-        self._preprocess(text, folder, text.folder / "train", folder / "bin", "--trainpref")
+        made = {"--trainpref": text.folder / "train", "--validpref": text.folder / "val"}
+        self._preprocess(text, folder, made, folder / "bin")
         options = {
             "arch": "lstm",
             "encoder-embed-dim": setting.embedding,
@@ -79,7 +80,7 @@ class Fairseq(Peer):
         references = text.lines("test", text.target)[:lines]
         target.write_text("".join(f"{' '.join(line)}\n" for line in references), encoding="utf-8")
         made = folder / "some-bin"
-        self._preprocess(text, folder, source.with_suffix(""), made, "--testpref")
+        self._preprocess(text, folder, {"--testpref": source.with_suffix("")}, made)
         options = {
             "gen-subset": "test",
             "path": self.checkpoint(folder),
@@ -94,25 +95,25 @@ class Fairseq(Peer):
         return ["-W", "ignore", "-m", "fairseq_cli.generate", str(made), "--cpu", *words]
 
     def seconds(self, lines: list[str], tokens: int) -> float:
-        """Its generation timer, which leaves the loading of batches out; one decimal."""
-        return float(TOOK.findall("\n".join(lines))[-1])
+        """Of its generation timer, which leaves the loading of batches out; from its tokens a second."""
+        return tokens / float(SPEED.findall("\n".join(lines))[-1])
 
     def outputs(self, folder: Path, lines: list[str]) -> list[int]:
         """Words of each hypothesis and the end mark."""
         return [len(line.split("\t")[2].split()) + 1 for line in lines if line.startswith("H-")]
 
-    def _preprocess(self, text: Text, folder: Path, prefix: Path, made: Path, option: str) -> None:
+    def _preprocess(self, text: Text, folder: Path, prefixes: dict[str, Path], made: Path) -> None:
         """Numbers for words, by dictionaries made of the vocabularies."""
-        words = []
-        for option_of, language in (("--srcdict", text.source), ("--tgtdict", text.target)):
+        words = [word for option, prefix in prefixes.items() for word in (option, str(prefix))]
+        for option, language in (("--srcdict", text.source), ("--tgtdict", text.target)):
             path = folder / f"dict.{language}.txt"
             listed = text.vocabulary(language).read_text(encoding="utf-8").splitlines()
             path.write_text("".join(f"{word} {len(listed) - i}\n" for i, word in enumerate(listed)))
-            words += [option_of, str(path)]
+            words += [option, str(path)]
         command = [
             *(str(self.python), "-W", "ignore", "-m", "fairseq_cli.preprocess"),
             *("--source-lang", text.source, "--target-lang", text.target),
-            *(option, str(prefix), *words, "--destdir", str(made), "--workers", "1"),
+            *(*words, "--destdir", str(made), "--workers", "1"),
         ]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
