@@ -58,17 +58,24 @@ class Encoder(nn.Module):
 
         The final state is the forward one at the last real token joined with the backward one at token 1 of
         the same layer; for LSTM h and c apart. A sentence of length 0 has zeros for both.
+
+        Packing reads the lengths on the host. On a GPU, lengths that lie there already save a wait for the
+        device; so does the sorting here, for torch's own copies the order back.
         """
+        counts, lengths = lengths.cpu(), lengths.to(embedded.device, non_blocking=True)
         if self.reverse:
             embedded = _flip(embedded, lengths)
-        counts = lengths.cpu()
-        packed = pack_padded_sequence(embedded, counts.clamp(min=1), batch_first=True, enforce_sorted=False)
+        counts, order = counts.sort(descending=True)
+        back = _moved(order.argsort(), embedded.device)
+        embedded = embedded.index_select(0, _moved(order, embedded.device))
+        packed = pack_padded_sequence(embedded, counts.clamp(min=1), batch_first=True)
         output, final = self.rnn(packed)
         states, _ = pad_packed_sequence(output, batch_first=True, total_length=embedded.shape[1])
+        states = states.index_select(0, back)
         if self.reverse:
             states = _flip(states, lengths)
         parts = final if isinstance(final, tuple) else (final,)
-        joined = tuple(self._join(part) for part in parts)
+        joined = tuple(self._join(part.index_select(1, back)) for part in parts)
         if counts.min() == 0:  # packing wants one token at least; what it made of an empty sentence goes
             real = (lengths > 0).to(states.dtype)
             states = states * real[:, None, None]
@@ -80,6 +87,13 @@ class Encoder(nn.Module):
         directions = self.hidden_size // final.shape[-1]
         by_layer = final.unflatten(0, (self.layers, directions))
         return torch.cat(by_layer.unbind(1), dim=-1)
+
+
+def _moved(values: Tensor, device: torch.device) -> Tensor:
+    """A host's tensor on a device, without a wait for what the device is at."""
+    if device.type != "cuda":
+        return values.to(device)
+    return values.pin_memory().to(device, non_blocking=True)
 
 
 def _flip(values: Float[Tensor, "B S X"], lengths: Int[Tensor, " B"]) -> Float[Tensor, "B S X"]:

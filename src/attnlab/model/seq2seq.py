@@ -9,10 +9,12 @@ from torch import Tensor, nn
 
 from attnlab.attention import Attended, Attention, Memory, Scorer, Window
 from attnlab.model.decoder import Decoder
+from attnlab.model.dropout import Dropout
 from attnlab.model.encoder import Encoder
 from attnlab.model.initialise import FanIn, Initialiser
 from attnlab.model.readout import Readout
 from attnlab.model.state import DecoderState
+from attnlab.model.vocabulary import summed_cross_entropy
 
 
 class Decoded(NamedTuple):
@@ -73,7 +75,7 @@ class Seq2Seq(nn.Module):
         super().__init__()
         self.start = start
         self.pad = target_pad
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.source_embedding = nn.Embedding(source_size, embedding_size, padding_idx=source_pad)
         self.target_embedding = nn.Embedding(target_size, embedding_size, padding_idx=target_pad)
         self.encoder = encoder(input_size=embedding_size)
@@ -107,9 +109,12 @@ class Seq2Seq(nn.Module):
             raise ValueError(f"decoder.layers={layers}, encoder.layers={self.encoder.layers}; set them equal")
 
     def encode(self, source: Int[Tensor, "B S"], lengths: Int[Tensor, " B"]) -> tuple[Memory, DecoderState]:
-        """The memory to ask and the state before the first target token, one hypothesis a sentence."""
+        """The memory to ask and the state before the first target token, one hypothesis a sentence.
+
+        The lengths may lie on the host, wherever the source is: the encoder reads them there.
+        """
         states, final = self.encoder(self.dropout(self.source_embedding(source)), lengths)
-        return self.decoder.prepare(states, final, lengths)
+        return self.decoder.prepare(states, final, lengths.to(source.device, non_blocking=True))
 
     def forward(
         self, source: Int[Tensor, "B S"], lengths: Int[Tensor, " B"], target: Int[Tensor, "B T"]
@@ -124,6 +129,12 @@ class Seq2Seq(nn.Module):
     def logits(self, readouts: Float[Tensor, "*G R"]) -> Float[Tensor, "*G V"]:
         """W_o r_t."""
         return self.output(readouts)
+
+    def cross_entropy(
+        self, readouts: Float[Tensor, "N R"], target: Int[Tensor, " N"], label_smoothing: float = 0.0
+    ) -> Float[Tensor, ""]:
+        """-log softmax(W_o r)[y] in nats, summed over N tokens; with smoothing, see `vocabulary.py`."""
+        return summed_cross_entropy(readouts, self.output.weight, target, label_smoothing)
 
     def step(
         self, tokens: Int[Tensor, "B Q"], state: DecoderState, memory: Memory
