@@ -1,0 +1,176 @@
+"""What a window owes by itself: its places, its mask, its independence, gradients and precision.
+
+Each function raises `Broken` where its clause does not hold.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from attnlab.attention import Positions
+from attnlab.attention.attention import masked_softmax
+from attnlab.contract.asking import normal
+from attnlab.contract.broken import Broken, Subject, failing, need, registered, shape
+
+LENGTHS = torch.tensor([0, 1, 6, 30])
+B, Q = len(LENGTHS), 40  # steps go beyond the end of every sentence
+STEPS = torch.arange(1, Q + 1)
+FAR = 3000  # tokens of a long sentence
+
+
+def _query(subject: Subject, dtype: torch.dtype = torch.float64) -> Tensor:
+    return normal(B, Q, subject.sizes[0], seed=1, dtype=dtype) * 2
+
+
+def _inside(where: Positions | None, lengths: Tensor = LENGTHS) -> Tensor:
+    if where is not None:
+        return where.inside
+    return (torch.arange(int(lengths.max())) < lengths.unsqueeze(-1)).unsqueeze(1).expand(-1, Q, -1)
+
+
+def _acted(
+    window: Any, query: Tensor, lengths: Tensor = LENGTHS, steps: Tensor = STEPS
+) -> tuple[Tensor, Any]:
+    """Weights [B, Q, N] out of scores that are the same for every sentence, and their places."""
+    where = window.positions(query, lengths, steps)
+    inside = _inside(where, lengths)[:, : query.shape[1]]
+    width = inside.shape[-1]
+    scores = normal(1, 1, max(width, FAR), seed=3, dtype=query.dtype)[..., :width].expand(inside.shape)
+    weights = masked_softmax(window.on_scores(scores, where), inside)
+    return window.on_weights(weights, where), where
+
+
+def interface(subject: Subject) -> None:
+    """A module with `local`, `positions`, `on_scores` and `on_weights`."""
+    window, where = subject.module, subject.title
+    names = ("positions", "on_scores", "on_weights")
+    good = isinstance(window, nn.Module) and all(callable(getattr(window, name, None)) for name in names)
+    good = good and isinstance(getattr(window, "local", None), bool)
+    what = f"is no window: it lacks local or one of {', '.join(names)}"
+    need(good, "interface", where, what, "inherit from attnlab.attention.Window")
+    registered(subject)
+
+
+def places(subject: Subject) -> None:
+    """A local window names the same number of neighbouring places a step, none outside the sentence."""
+    window, where = subject.module, f"{subject.title}.positions"
+    given = f"a query [{B}, {Q}, {subject.sizes[0]}], lengths {LENGTHS.tolist()} and steps 1..{Q}"
+    fix = "return Positions(first [B,Q], places [B,Q,W], inside [B,Q,W], centre [B,Q])"
+    with failing("wrong shape", where, given, fix):
+        found = window.positions(_query(subject), LENGTHS, STEPS)
+    both = "return None where local = False, and Positions where local = True"
+    what = f"gives {'None' if found is None else 'places'} although local is {window.local}"
+    need((found is not None) == window.local, "interface", where, what, both)
+    if found is None:
+        return
+    good = isinstance(found, Positions)
+    need(good, "interface", where, f"gives {shape(found)}", fix)
+    width = found.places.shape[-1]
+    for name, tensor, size in (
+        *(("first", found.first, (B, Q)), ("places", found.places, (B, Q, width))),
+        *(("inside", found.inside, (B, Q, width)), ("centre", found.centre, (B, Q))),
+    ):
+        swapped = sorted(tensor.shape) == sorted(size)
+        what = f"{name} is {shape(tensor)}, not {list(size)}"
+        need(tensor.shape == size, "wrong axis" if swapped else "wrong shape", where, what, fix)
+    row = found.first.unsqueeze(-1) + 1 + torch.arange(width)
+    what = "places are not first + 1, first + 2, ..., by which keys and states are picked"
+    need(
+        torch.equal(found.places.double(), row.double()),
+        "wrong place",
+        where,
+        what,
+        "count places from 1, first from 0",
+    )
+    need(
+        found.inside.dtype == torch.bool,
+        "no mask",
+        where,
+        "inside is not of bool",
+        "compare places with lengths",
+    )
+    beyond = found.inside & ((found.places < 1) | (found.places > LENGTHS[:, None, None]))
+    what = "a place outside the sentence is inside: padding gets a weight"
+    fix = "let inside hold (places >= 1) & (places <= lengths[:, None, None])"
+    need(not beyond.any(), "no mask", where, what, fix)
+    lost = ~found.inside[1:].any(-1)
+    what = f"step {int(lost.any(0).int().argmax()) + 1} has no place inside a sentence that has tokens"
+    need(not lost.any(), "nothing inside", where, what, "keep the middle within 1..S")
+    long = window.positions(_query(subject)[:1], torch.tensor([FAR]), STEPS).places.shape[-1]
+    what = f"{width} places a step for {int(LENGTHS.max())} tokens, {long} for {FAR}"
+    need(long == width, "wide", where, what, "name a fixed number of places, or set local = False")
+
+
+def hooks(subject: Subject) -> None:
+    """Shapes and the mask survive `on_scores` and `on_weights`; the shares are of at most one."""
+    window, title = subject.module, subject.title
+    for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.float16):
+        module = window if dtype == torch.float64 else subject.again(subject.sizes[0]).to(dtype).eval()
+        word = str(dtype).removeprefix("torch.")
+        fix = "make tensors with the dtype and device of what you are given, places in float32 at least"
+        with failing("half precision", title, word, fix):
+            where = module.positions(_query(subject, dtype), LENGTHS, STEPS)
+            inside = _inside(where)
+            scores = normal(*inside.shape, seed=3, dtype=dtype)
+            acted = module.on_scores(scores, where)
+            weights = masked_softmax(acted, inside)
+            after = module.on_weights(weights, where)
+        fix = "return what you were given, changed but of the same shape"
+        for name, given, found in (("on_scores", scores, acted), ("on_weights", weights, after)):
+            what = f"gives {shape(found)} for {shape(given)}"
+            same = isinstance(found, Tensor) and found.shape == given.shape
+            need(same, "wrong shape", f"{title}.{name}", what, fix)
+            finite = torch.isfinite(found[inside] if name == "on_scores" else found).all()
+            bound = "bound what you divide by: a sentence of no tokens has weights of 0 alone"
+            need(finite, "empty sentence", f"{title}.{name}", f"NaN or an infinite value in {word}", bound)
+        fix = "multiply the weights, or hold them at 0 where inside is false"
+        need((after[~inside] == 0).all(), "no mask", f"{title}.on_weights", "padding gets a weight", fix)
+        need((after >= 0).all(), "sum", f"{title}.on_weights", "a weight is below 0", "return shares")
+        excess = float(after.detach().double().sum(-1).max() - 1)
+        most = 2e-3 if dtype.itemsize < 4 else 1e-5
+        what = f"weights sum to {1 + excess:.4g}"
+        need(excess <= most, "sum", f"{title}.on_weights", what, "let them sum to 1, or to less")
+
+
+def independence(subject: Subject) -> None:
+    """A step sees neither the other steps nor the other sentences, and nothing is kept."""
+    window, title = subject.module, subject.title
+    query = _query(subject)
+    with torch.no_grad():
+        whole, _ = _acted(window, query)
+        for i in range(1, B):
+            alone, _ = _acted(window, query[i : i + 1], LENGTHS[i : i + 1])
+            gap = (alone - whole[i : i + 1, :, : alone.shape[-1]]).abs().max()
+            what = "the weights of a sentence change with the other sentences"
+            need(gap < 1e-9, "wrong axis", title, what, "treat every sentence by itself")
+        for t in range(Q):
+            alone, _ = _acted(window, query[:, t : t + 1], LENGTHS, STEPS[t : t + 1])
+            gap = (alone - whole[:, t : t + 1]).abs().max()
+            what = "the weights of a step change with the other steps, which a search does not have"
+            need(gap < 1e-9, "wrong axis", title, what, "treat every query by itself")
+        copy = query.clone()
+        again, _ = _acted(window, copy)
+    need(torch.equal(copy, query), "in place", f"{title}.positions", "changes the query", "work on a copy")
+    same = torch.allclose(again, whole, rtol=0, atol=1e-9)
+    what = "the same question has another answer the second time"
+    need(same, "state kept", title, what, "keep nothing of a batch, and draw nothing in eval()")
+
+
+def gradients(subject: Subject) -> None:
+    """Every parameter is learnt through."""
+    window, title = subject.module, subject.title
+    window.zero_grad()
+    weights, _ = _acted(window, _query(subject).requires_grad_())
+    parameters = [(n, p) for n, p in window.named_parameters() if p.requires_grad]
+    fix = "use it on the way to the weights without detach(), no_grad(), .item() or rounding"
+    if not parameters:
+        return
+    if not weights.requires_grad:
+        name = parameters[0][0]
+        raise Broken("gradients", f"{title}.{name}", "the weights do not depend on it", fix)
+    weights.square().sum().backward()
+    for name, parameter in parameters:
+        got = parameter.grad is not None and parameter.grad.any()
+        need(got, "gradients", f"{title}.{name}", "this parameter gets no gradient", fix)
+        need(torch.isfinite(parameter.grad).all(), "not finite", f"gradient of {title}.{name}", "NaN", fix)
