@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import pytorch_lightning as pl
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from attnlab import ranks
 from attnlab.errors import UserError
@@ -39,14 +38,13 @@ def summed_loss(model: Any, batch: Batch, label_smoothing: float = 0.0) -> Tenso
     """Cross-entropy in nats, summed over the batch's target tokens (end marks included).
 
     Real positions are picked out before the vocabulary projection, so padding costs no logits and enters
-    neither the loss nor the smoothing. Smoothing: `(1 - a) * nll + a * mean over the vocabulary of -log p`.
+    neither the loss nor the smoothing.
     """
     steps = batch.target.shape[1]
     kept = real(batch.target_lengths, steps)
     readouts = model(batch.source, batch.source_lengths, batch.target).readouts[kept]
-    logits = model.logits(readouts)
-    logits = logits if logits.dtype == torch.float64 else logits.float()
-    return F.cross_entropy(logits, batch.target[kept], reduction="sum", label_smoothing=label_smoothing)
+    loss: Tensor = model.cross_entropy(readouts, batch.target[kept], label_smoothing)
+    return loss
 
 
 def objective(loss: Tensor, sums: Tensor) -> Tensor:

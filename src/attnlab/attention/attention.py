@@ -16,6 +16,7 @@ from attnlab.attention.picking import Rows
 from attnlab.attention.scorers import Scorer
 from attnlab.attention.tampering import Override
 from attnlab.attention.windows import Window
+from attnlab.gathering import Gathered
 
 
 class Memory(NamedTuple):
@@ -34,6 +35,10 @@ class Memory(NamedTuple):
     lengths: Int[Tensor, " B"]
     reachable: Int[Tensor, " B"]
     picks: tuple[Rows, Rows] | None = None
+
+    def gathered(self) -> "Memory":
+        """The same for a loop over steps, which ask one after another: see `gathering.py`."""
+        return self._replace(states=Gathered.of(self.states), keys=Gathered.of(self.keys))
 
     def select(self, rows: Int[Tensor, " R"]) -> "Memory":
         """The memory of some of the sentences, in the order of `rows`."""

@@ -28,6 +28,18 @@ class Batch(NamedTuple):
     target: Tensor
     target_lengths: Tensor
 
+    def to(self, device: torch.device | str) -> Batch:
+        """The batch where a model is; rows and source lengths stay on the host, which reads them.
+
+        Lightning asks for this. From pinned memory, which the loader gives for a GPU, nothing waits.
+        """
+        place = torch.device(device)
+        moved = {
+            name: getattr(self, name).to(place, non_blocking=place.type == "cuda")
+            for name in ("source", "target", "target_lengths")
+        }
+        return self._replace(**moved)
+
 
 class Joined(NamedTuple):
     """Pairs with the ids of each side in one array, one sentence after the other.
@@ -74,8 +86,21 @@ def _padded(ids: np.ndarray, lengths: np.ndarray, pad: int) -> tuple[Tensor, Ten
     return torch.from_numpy(padded), torch.from_numpy(lengths)
 
 
+def in_order(source: np.ndarray, target: np.ndarray, seed: list[int] | None) -> np.ndarray:
+    """The pairs from short to long, so that neighbours pad each other little.
+
+    Training goes by the target first, since the decoder is most of the work, and by the source among targets
+    of one length; search waits for the source, so evaluation goes by the source first. Pairs of equal lengths
+    come in random order where there is a seed.
+    """
+    if seed is None:
+        return np.lexsort((target, source))
+    order = np.random.default_rng(seed).permutation(len(source))
+    return order[np.lexsort((source[order], target[order]))]
+
+
 def cut(sides: np.ndarray, tokens: int | None, sentences: int | None) -> list[np.ndarray]:
-    """Places 0..n-1 in rising order of `sides`, cut into batches.
+    """Places 0..n-1 in their order, cut into batches.
 
     Args:
         sides: [n] the longer side of each pair, end mark included.
@@ -83,12 +108,12 @@ def cut(sides: np.ndarray, tokens: int | None, sentences: int | None) -> list[np
         sentences: most pairs of a batch.
     """
     batches: list[np.ndarray] = []
-    first = 0
+    first = longest = 0
     for place, side in enumerate(sides.tolist()):
-        count = place - first + 1
-        if count > 1 and ((tokens and count * side > tokens) or (sentences and count > sentences)):
+        count, longest = place - first + 1, max(longest, side)
+        if count > 1 and ((tokens and count * longest > tokens) or (sentences and count > sentences)):
             batches.append(np.arange(first, place))
-            first = place
+            first, longest = place, side
     if len(sides):
         batches.append(np.arange(first, len(sides)))
     return batches
@@ -135,13 +160,15 @@ class BatchSampler(Sampler[list[int]]):
         rank: int = 0,
         seed: int | None = None,
     ) -> None:
+        self.source, self.target = source, target
         self.sides = np.maximum(source, target)
         self.ranks, self.rank, self.seed = ranks, rank, seed
         self.tokens = tokens
         self.epoch = 0
         self.skip = 0  # batches of the next epoch that are done already: where a resumed run goes on
         self.sampler = self  # Lightning calls set_epoch on `batch_sampler.sampler`
-        batches = level(cut(np.sort(self.sides, kind="stable"), tokens, sentences), ranks)
+        order = in_order(source, target, None if seed is None else [seed])
+        batches = level(cut(self.sides[order], tokens, sentences), ranks)
         extra = len(batches) % ranks if seed is not None else 0
         # Training must give each rank the same number of steps. What remains are single pairs.
         self.dropped = sum(len(batch) for batch in batches[:extra])
@@ -155,12 +182,10 @@ class BatchSampler(Sampler[list[int]]):
     def plan(self, epoch: int) -> list[list[int]]:
         """The batches of all ranks in the epoch; batch b belongs to rank b modulo `ranks`."""
         if self.seed is None:
-            order = np.argsort(self.sides, kind="stable")
+            order = in_order(self.source, self.target, None)
             return [order[batch].tolist() for batch in reversed(self.batches)]
-        random = np.random.default_rng([self.seed, epoch])
-        # A random order, then a stable sort: pairs of one length meet others each epoch.
-        order = random.permutation(len(self.sides))
-        order = order[np.argsort(self.sides[order], kind="stable")]
+        order = in_order(self.source, self.target, [self.seed, epoch])
+        random = np.random.default_rng([self.seed, epoch, 1])
         steps = random.permutation(len(self.batches) // self.ranks)
         chosen = [self.batches[step * self.ranks + rank] for step in steps for rank in range(self.ranks)]
         return [order[batch].tolist() for batch in chosen]

@@ -19,6 +19,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attnlab.attention import Attended, Attention, Memory
+from attnlab.gathering import gathering
 from attnlab.model.readout import Readout
 from attnlab.model.recurrence import Hidden, Recurrence
 from attnlab.model.state import DecoderState
@@ -214,12 +215,14 @@ class _Stepwise(Decoder):
     ) -> tuple[Float[Tensor, "B T R"], Attended]:
         """Step after step; the readouts that nothing waits for are made together at the end."""
         states, fed, answers = [state.top], [], []
-        # unbind, not slices: the gradient of a slice is as large as what it was cut from
-        for gates in self.recurrence.project(embedded).unbind(1):
-            state, attended = self.advance(gates.unsqueeze(1), state, memory)
-            states.append(state.top)
-            fed.append(state.fed)
-            answers.append(attended)
+        with gathering(self):
+            memory = memory.gathered()
+            # unbind, not slices: the gradient of a slice is as large as what it was cut from
+            for gates in self.recurrence.project(embedded).unbind(1):
+                state, attended = self.advance(gates.unsqueeze(1), state, memory)
+                states.append(state.top)
+                fed.append(state.fed)
+                answers.append(attended)
         joined = _join(answers)
         path = torch.cat(states, dim=1)
         readouts = None if fed[0] is None else torch.cat([r for r in fed if r is not None], dim=1)
