@@ -12,11 +12,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from attnlab.attention.gathering import Gathered
 from attnlab.attention.picking import Rows
 from attnlab.attention.scorers import Scorer
 from attnlab.attention.tampering import Override
 from attnlab.attention.windows import Window
-from attnlab.gathering import Gathered
 
 
 class Memory(NamedTuple):

@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attnlab.attention import Attended, Attention, Memory
-from attnlab.gathering import gathering
+from attnlab.attention.gathering import gathering
 from attnlab.model.readout import Readout
 from attnlab.model.recurrence import Hidden, Recurrence
 from attnlab.model.state import DecoderState

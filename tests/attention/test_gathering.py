@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from attnlab.gathering import Gathered, gathering
+from attnlab.attention.gathering import Gathered, gathering
 
 PRODUCTS = ("aten.mm.default", "aten.bmm.default", "aten.addmm.default")
 
