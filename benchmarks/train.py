@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shlex
 import sys
 import tempfile
@@ -133,8 +132,7 @@ def _public(arguments: list[str]) -> list[str]:
     shown = []
     for word in arguments:
         option, equals, value = word.rpartition("=")
-        value = value if os.sep not in value or value.startswith("benchmarks") else Path(value).name
-        shown.append(f"{option}{equals}{value}")
+        shown.append(f"{option}{equals}{Path(value).name if Path(value).is_absolute() else value}")
     return shown
 
 

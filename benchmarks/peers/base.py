@@ -183,7 +183,7 @@ class Toolkit(ABC):
 
     title: ClassVar[str]
     batching: ClassVar[str]
-    """How batches are made: `random`, `bucket` (sorted by length within 4,096), `corpus` (sorted)."""
+    """How pairs meet in a batch, a key of `work.BATCHING`."""
 
     def __init__(self, python: Path, name: str | None = None) -> None:
         self.python = python

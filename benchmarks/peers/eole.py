@@ -15,7 +15,7 @@ SPEED = re.compile(r"Tokens per second: ([\d.]+)")
 class Eole(OpenNMT):
     """OpenNMT-py's loops; its encoder runs over padding."""
 
-    kind, title, distribution, batching = "eole", "Eole", "eole", "bucket"
+    kind, title, distribution, batching = "eole", "Eole", "eole", "4,096 pairs by source"
 
     def training(
         self, setting: Setting, text: Text, folder: Path, *, updates: int, seed: int, keep: bool

@@ -16,7 +16,7 @@ SPEED = re.compile(r"Translated [\d,]+ sentences .*, ([\d.]+) tokens/s")
 class Fairseq(Peer):
     """Loops over the steps; the query is projected, so nothing is done to the keys."""
 
-    kind, title, distribution, batching = "fairseq", "fairseq", "fairseq", "corpus"
+    kind, title, distribution, batching = "fairseq", "fairseq", "fairseq", "all pairs by source"
 
     def takes(self, setting: Setting) -> bool:
         """Feeding with `general` alone."""

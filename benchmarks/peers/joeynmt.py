@@ -25,7 +25,7 @@ TOOK = re.compile(r"Generation took ([\d.]+)\[sec\]")
 class JoeyNMT(Peer):
     """Loops over the steps always; its `bahdanau` is the additive score in Luong's order."""
 
-    kind, title, distribution, batching = "joeynmt", "JoeyNMT", "joeynmt", "random"
+    kind, title, distribution, batching = "joeynmt", "JoeyNMT", "joeynmt", "at random"
 
     def training(
         self, setting: Setting, text: Text, folder: Path, *, updates: int, seed: int, keep: bool

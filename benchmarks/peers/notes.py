@@ -12,9 +12,9 @@ TEXT = """# Training speed
 
 `ref-512` on Multi30k: bidirectional LSTM encoder of {hidden}, LSTM decoder of {hidden}, embeddings of
 {embedding}, dropout {dropout}, {sentences} sentences a batch, Adam, {threads} threads. All toolkits read the
-same tokens ({tokeniser}, lower case) with the same vocabularies (words: {sizes}, and four marks), one after
-the other, in {rounds} rounds; before each turn the machine was waited for until it was quiet. Ours is
-`attnlab train`. Peers train in float32.
+same tokens ({tokeniser}, lower case) with the same vocabularies (words: {sizes}, and four
+marks), one after the other, in {rounds} round(s); before each turn the machine was waited for until it was
+quiet. Ours is `attnlab train`. Peers train in float32.
 
 {best}
 
@@ -33,8 +33,8 @@ Matrix product, measured at the start of each round: {peaks}.
 
 ## Batches
 
-Nobody leaves a sentence out. Sorting by length saves padding, and is part of what is compared: `corpus` sorts
-all pairs by length, `bucket` sorts within 4,096 pairs, `random` does not sort. Shares of padding are computed
+Nobody leaves a sentence out. Batches of {sentences} are cut from pairs sorted by length, in all or within
+4,096, or drawn; sorting saves padding, and is part of what is compared. The shares of padding are computed
 from the lengths by these rules.
 
 {padding}

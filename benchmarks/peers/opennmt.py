@@ -16,7 +16,7 @@ SPEED = re.compile(r"Tokens per second: ([\d.]+)")
 class OpenNMT(Peer):
     """With feeding a loop over the steps, else one library call; `mlp` projects the keys at each step."""
 
-    kind, title, distribution, batching = "opennmt", "OpenNMT-py", "OpenNMT-py", "bucket"
+    kind, title, distribution, batching = "opennmt", "OpenNMT-py", "OpenNMT-py", "4,096 pairs by source"
 
     def training(
         self, setting: Setting, text: Text, folder: Path, *, updates: int, seed: int, keep: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +37,19 @@ softmax, dropout, loss and optimiser are not counted.
     context      p x K
     readout      (H + K) H
     vocabulary   H V"""
+
+
+BUCKET = 4096
+BATCHING: dict[str, Callable[[Lengths], tuple[int, list[np.ndarray]]]] = {
+    "at random": lambda lengths: (0, []),
+    "4,096 pairs by source": lambda lengths: (BUCKET, [lengths.target, lengths.source]),
+    "all pairs by source": lambda lengths: (len(lengths.source), [lengths.target, lengths.source]),
+    "all pairs by longer side": lambda lengths: (
+        len(lengths.source),
+        [np.maximum(lengths.source, lengths.target)],
+    ),
+}
+"""How pairs meet in a batch: within how many they are sorted, and by what, the last key first."""
 
 
 def products(setting: Setting, lengths: Lengths, vocabulary: int) -> dict[str, float]:
@@ -77,26 +90,23 @@ def padding(lengths: Lengths, batching: str, sentences: int, seed: int = 1) -> t
 
     Args:
         lengths: of the pairs.
-        batching: `random`; `bucket`: sorted by length within 4,096 pairs; `corpus`: sorted in all.
+        batching: one of `BATCHING`.
         sentences: pairs a batch.
         seed: of the order.
 
     Raises:
         KeyError: another batching.
     """
+    within, keys = BATCHING[batching](lengths)
     n = len(lengths.source)
-    side = np.maximum(lengths.source, lengths.target)
     order = np.random.default_rng(seed).permutation(n)
-    size = {"random": 1, "bucket": 4096, "corpus": n}[batching]
-    order = np.concatenate(
-        [
-            part[np.argsort(side[part], kind="stable")]
-            for part in np.split(order, range(size, n, size))
-            if len(part)
-        ]
+    parts = np.split(order, range(within, n, within)) if within else []
+    order = (
+        np.concatenate([part[np.lexsort([key[part] for key in keys])] for part in parts]) if keys else order
     )
     batches = np.split(order, range(sentences, n, sentences))
-    return tuple(
+    source, target = (
         1 - float(each.sum()) / sum(len(batch) * int(each[batch].max()) for batch in batches)
         for each in (lengths.source, lengths.target)
-    )  # type: ignore[return-value]
+    )
+    return source, target
