@@ -43,7 +43,7 @@ class Bound(NamedTuple):
 
     def value(self, tree: Mapping[str, Any]) -> str:
         """As it is now."""
-        return _plain(self.shift + self.scale * _OF[self.of](float(filling.lookup(tree, self.path))))
+        return _plain(self.shift + self.scale * _OF[self.of](float(filling.lookup(tree, self.path) or 0)))
 
     def told(self) -> str:
         """For the page's script."""

@@ -51,7 +51,7 @@ class Point(NamedTuple):
     state: Vector = STEPS[STEP - 1]
     additive: bool = True
     slots: tuple[int, int] = (0, 1)
-    places: int = 12
+    places: int = 24
     half_width: int = 3
-    step: int = 4
+    step: int = 10
     output: int = STEP

@@ -59,7 +59,7 @@ def example_page(
 
 def _figures(step: str, drawn: Sequence[Picture], tree: Mapping[str, Any]) -> Markup:
     """The pictures of a step; of alternatives one at a time."""
-    svgs = {picture.key: Markup(picture.svg(tree)) for picture in drawn}
+    svgs = {picture.key: Markup(picture.svg(tree, prefix="drawn-")) for picture in drawn}
     point = example.Point()
     before: list[Markup] = []
     after: list[Markup] = []

@@ -47,6 +47,8 @@ def one(found: re.Match[str], tree: Mapping[str, Any], minus: str = "-") -> str:
     """The number or the word of one place."""
     path, sign, digits = found.groups()
     value = lookup(tree, path)
+    if value is None:
+        return "–"
     return str(value) if digits is None else shown(float(value), int(digits), bool(sign), minus)
 
 

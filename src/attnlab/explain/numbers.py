@@ -193,7 +193,7 @@ def _corners(s: Tensor, states: Tensor) -> Tree:
 
 
 def _windows(point: Point) -> tuple[Tree, Tree]:
-    """Three windows over a longer source of equal scores, and their entropy as it grows."""
+    """Three windows over a longer source of equal scores, and their entropy as it grows, at the middle step."""
     s = _tensor(point.state)
     windows = {
         "global": Global(_SIZE),
@@ -207,17 +207,17 @@ def _windows(point: Point) -> tuple[Tree, Tree]:
     for name, window in windows.items():
         attention = Attention(Dot(_SIZE, _SIZE), window).double()
 
-        def weights(size: int, among: Attention = attention) -> Tensor:
+        def weights(size: int, step: int, among: Attention = attention) -> Tensor:
             memory = among.prepare(torch.zeros(1, size, _SIZE, dtype=torch.float64), torch.tensor([size]))
-            found = among(s.view(1, 1, -1), memory, torch.tensor([min(point.step, size)]))
+            found = among(s.view(1, 1, -1), memory, torch.tensor([step]))
             return found.dense(size).flatten()
 
         with torch.no_grad():
             where = window.positions(
-                s.view(1, 1, -1), torch.tensor([point.places]), torch.tensor([min(point.step, point.places)])
+                s.view(1, 1, -1), torch.tensor([point.places]), torch.tensor([point.step])
             )
-            row = weights(point.places)
-            growth[name] = [_entropy(weights(size)) for size in range(1, example.GROWTH + 1)]
+            row = weights(point.places, point.step)
+            growth[name] = [_entropy(weights(size, (size + 1) // 2)) for size in range(1, example.GROWTH + 1)]
         places = torch.arange(1, point.places + 1) if where is None else where.places[where.inside]
         shown[name] = {
             "weights": [*_list(row), *[0.0] * (example.LONGEST - point.places)],

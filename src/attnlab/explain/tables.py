@@ -136,7 +136,7 @@ def tables() -> dict[str, list[Table]]:
                 ],
             ),
             Table(
-                "entropy as the source grows, equal scores",
+                "entropy as the source grows, equal scores, at the middle step",
                 ["words", "3", "10", "20", "40", "60"],
                 [
                     [name, *(f"{{growth.{name}.{size - 1}:2}}" for size in (3, 10, 20, 40, 60))]

@@ -32,10 +32,10 @@ def recall(tree: Mapping[str, Any]) -> list[str]:
     said = words().questions
     lines = heading("Questions", "-")
     for number, question in enumerate(said, start=1):
-        lines += _wrapped(f"{number}. {plain(question.ask, tree)}", 3)
+        lines += wrapped(f"{number}. {plain(question.ask, tree)}", 3)
     lines += ["", *heading("Answers", "-")]
     for number, question in enumerate(said, start=1):
-        lines += _wrapped(f"{number}. {plain(question.answer, tree)}", 3)
+        lines += wrapped(f"{number}. {plain(question.answer, tree)}", 3)
     return lines
 
 
@@ -46,10 +46,11 @@ def heading(title: str, rule: str) -> list[str]:
 
 def paragraph(template: str, tree: Mapping[str, Any]) -> list[str]:
     """A paragraph, and an empty line."""
-    return [*_wrapped(plain(template, tree), 0), ""]
+    return [*wrapped(plain(template, tree), 0), ""]
 
 
-def _wrapped(text: str, indent: int) -> list[str]:
+def wrapped(text: str, indent: int) -> list[str]:
+    """Lines of a terminal."""
     return textwrap.wrap(text, COLUMNS, subsequent_indent=" " * indent, break_on_hyphens=False)
 
 
@@ -59,7 +60,7 @@ def written(table: Table, tree: Mapping[str, Any]) -> list[str]:
     widths = [max(len(row[k]) for row in rows) for k in range(len(table.head))]
     bars = [""] + [bar(filling.lookup(tree, path)) for path in table.bars or ()]
     bars += [""] * (len(rows) - len(bars))
-    caption = _wrapped(filling.fill(table.caption, tree), 2)
+    caption = wrapped(filling.fill(table.caption, tree), 2)
     return [*(f"  {line}" for line in caption), *_rows(rows, widths, bars)]
 
 

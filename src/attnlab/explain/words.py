@@ -80,6 +80,7 @@ def _html(text: str, tree: Mapping[str, Any]) -> str:
 
     def place(found: re.Match[str]) -> str:
         said = escape(filling.one(found, tree, MINUS))
-        return f'<span class="n" data-t="{escape(found[0])}">{said}</span>'
+        kind = ' class="n"' if found[3] else ""
+        return f'<span{kind} data-t="{escape(found[0])}">{said}</span>'
 
     return "".join(filling.pieces(text, marked, place))

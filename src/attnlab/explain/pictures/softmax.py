@@ -46,7 +46,7 @@ def jacobian() -> Picture:
         "{jacobian.0.1:4}, {jacobian.0.2:4}, {jacobian.1.2:4}, the same on both sides.",
         height=246,
     )
-    made.text(250, 18, "when this score rises by 1 …", size=12, anchor="middle", fill="muted")
+    made.text(250, 18, "for a rise of these scores", size=12, anchor="middle", fill="muted")
     for j, word in enumerate(example.SOURCE):
         made.text(142 + 108 * j, 40, f"e_{j + 1} {word}", size=12, anchor="middle", bold=True)
         made.text(80, 78 + 54 * j, f"a_{j + 1} {word}", size=12, anchor="end", bold=True)
@@ -56,7 +56,7 @@ def jacobian() -> Picture:
             made.rect(x, y, 104, 50, "accent", rx=4, fill_opacity=Bound(f"jacobian.{i}.{j}", 1.8, 0, "above"))
             made.rect(x, y, 104, 50, "warn", rx=4, fill_opacity=Bound(f"jacobian.{i}.{j}", -1.8, 0, "below"))
             made.text(x + 52, y + 30, f"{{jacobian.{i}.{j}:+4}}", anchor="middle")
-    made.text(250, 232, "… this share changes at this slope; each row adds up to 0", size=12, anchor="middle", fill="muted")
+    made.text(250, 232, "slopes of the shares (rows); each row adds up to 0", size=12, anchor="middle", fill="muted")
     return made
 
 

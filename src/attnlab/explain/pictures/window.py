@@ -5,7 +5,7 @@ from __future__ import annotations
 from attnlab.explain import example
 from attnlab.explain.drawing import Bound, Curve, Picture
 
-PLACE, LEFT, TALL = 11, 10, 104
+PLACE, LEFT, TALL = 11, 10, 140
 _ROWS = (
     ("global", "global: {window.global.scored} scored, entropy {window.global.entropy:2}", False),
     ("local_m", "local_m: {window.local_m.scored} scored, entropy {window.local_m.entropy:2}", True),

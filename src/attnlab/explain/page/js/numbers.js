@@ -94,7 +94,7 @@
   }
 
   /* Weights of equal scores over a source of some size; positions count from 1. */
-  function weighed(kind, { state, half_width: D, step }, size) {
+  function weighed(kind, { state, half_width: D }, size, step) {
     if (kind === "global") return { first: 1, last: size, weights: Array(size).fill(1 / size) };
     const guess = dot(V_P, times(W_P, state).map(Math.tanh));
     const predicts = kind === "local_p";
@@ -115,11 +115,11 @@
     shown.there = Array.from({ length: LONGEST }, (_, k) => Number(k < S));
     const growth = {};
     for (const kind of ["global", "local_m", "local_p"]) {
-      const { first, last, weights, centre } = weighed(kind, point, S);
+      const { first, last, weights, centre } = weighed(kind, point, S, step);
       const padded = [...weights, ...Array(LONGEST - S).fill(0)];
       shown[kind] = { weights: padded, sum: sum(weights), scored: last - first + 1, first, last, centre };
       shown[kind].entropy = entropy(weights);
-      growth[kind] = Array.from({ length: GROWTH }, (_, k) => entropy(weighed(kind, point, k + 1).weights));
+      growth[kind] = Array.from({ length: GROWTH }, (_, k) => entropy(weighed(kind, point, k + 1, Math.ceil((k + 1) / 2)).weights));
     }
     const { centre, scored } = shown.local_p;
     shown.gauss = shown.there.map((_, k) => Math.exp(-((k + 1 - centre) ** 2) / (2 * (D / 2) ** 2)) / scored);

@@ -1,0 +1,48 @@
+/* The steps of trained runs: a slider for all of them; a run that has stopped earlier stays at its last step. */
+"use strict";
+(() => {
+  const { data, update } = attnlab;
+  if (!data.runs) return;
+  const PAUSE = 900; // milliseconds a step
+  const slider = document.getElementById("step");
+  const shown = document.getElementById("step-shown");
+  const play = document.getElementById("play");
+  const cards = [...document.querySelectorAll("[data-run]")];
+  let timer = null;
+
+  function draw() {
+    const step = Number(slider.value);
+    shown.textContent = slider.value;
+    for (const card of cards) {
+      const steps = data.runs[card.dataset.run];
+      update(card, steps[Math.min(step, steps.length) - 1]);
+    }
+  }
+
+  function stop() {
+    clearInterval(timer);
+    timer = null;
+    play.textContent = "play";
+    play.setAttribute("aria-pressed", "false");
+  }
+
+  function next() {
+    if (slider.value === slider.max) return stop();
+    slider.value = Number(slider.value) + 1;
+    draw();
+  }
+
+  slider.addEventListener("input", () => {
+    stop();
+    draw();
+  });
+  play.addEventListener("click", () => {
+    if (timer) return stop();
+    if (slider.value === slider.max) slider.value = 1;
+    draw();
+    timer = setInterval(next, PAUSE);
+    play.textContent = "stop";
+    play.setAttribute("aria-pressed", "true");
+  });
+  draw();
+})();

@@ -1,0 +1,81 @@
+"""The page of trained runs: a card a run at every step, and one slider for the steps of the output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from attnlab.explain.example_page import table_parts
+from attnlab.explain.numbers import numbers
+from attnlab.explain.page import fragment, marked, questions, render
+from attnlab.explain.pictures import corners
+from attnlab.explain.pictures.runs import pictures_of
+from attnlab.explain.reading import Reading
+from attnlab.explain.runs_text import run_tables
+from attnlab.explain.sentence import Sentence
+from attnlab.explain.words import words
+
+_SCRIPTS = ("fill", "steps", "main")
+_DIGITS = 5
+
+
+def runs_page(sentence: Sentence, readings: Sequence[Reading]) -> str:
+    """One HTML file."""
+    said, tree = words(), numbers()
+    drawn = [pictures_of(reading) for reading in readings]
+    steps = []
+    for step in said.steps:
+        figures = [
+            _card(number, reading, [picture.svg(reading.steps[0], prefix=f"run{number}-") for picture in own.get(step.id, ())])
+            for number, (reading, own) in enumerate(zip(readings, drawn, strict=True))
+        ]
+        if step.id == "corners":
+            figures = [Markup('<figure class="card">{}</figure>').format(Markup(corners().svg(tree, prefix="drawn-")))]
+        tables = [table for reading in readings for table in run_tables(step.id, reading) if table.rows]
+        steps.append(
+            {
+                "id": step.id,
+                "title": step.title,
+                "say": marked(step.say, tree),
+                "special": marked(step.runs, tree),
+                "figures": Markup("\n").join(figures),
+                "tables": [table_parts(table, {}) for table in tables],
+                "runs": True,
+            }
+        )
+    return render(
+        _SCRIPTS,
+        "runs_panel.html.j2",
+        {"runs": [_rounded(reading.steps) for reading in readings]},
+        title=said.title,
+        lead=said.lead,
+        about=[*marked([said.runs], tree), _source(sentence)],
+        steps=steps,
+        questions=questions(said.questions, tree),
+        most=max(len(reading.steps) for reading in readings),
+    )
+
+
+def _source(sentence: Sentence) -> Markup:
+    """The sentence, and the test set's translation of it."""
+    text = Markup('<span class="sentence">{}</span>').format(sentence.source)
+    if sentence.reference:
+        text += Markup(' <span class="muted">reference:</span> <span class="sentence">{}</span>').format(
+            sentence.reference
+        )
+    return text
+
+
+def _card(number: int, reading: Reading, svgs: Sequence[str]) -> Markup:
+    return fragment("card.html.j2", number=number, reading=reading, svgs=[Markup(svg) for svg in svgs])
+
+
+def _rounded(value: Any) -> Any:
+    """Numbers with as many digits as a picture shows."""
+    if isinstance(value, float):
+        return round(value, _DIGITS)
+    if isinstance(value, dict):
+        return {key: _rounded(one) for key, one in value.items()}
+    return [_rounded(one) for one in value] if isinstance(value, list) else value

@@ -1,0 +1,118 @@
+"""The walkthrough of trained runs: every run on one sentence, side by side."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attnlab.errors import UserError
+from attnlab.explain.palette import light
+from attnlab.explain.pictures.runs import beams, pictures_of
+from attnlab.explain.reading import Reading, read
+from attnlab.explain.runs_page import runs_page
+from attnlab.explain.runs_text import runs_text
+from attnlab.explain.sentence import Sentence, add_gold, known, line_of
+from attnlab.loading import load, read_config
+
+_AXES = ("scorer", "decoder", "window", "encoder")
+
+
+class Trained:
+    """Runs on a sentence."""
+
+    def __init__(self, sentence: Sentence, readings: Sequence[Reading]) -> None:
+        self.sentence, self.readings = sentence, readings
+
+    def text(self) -> str:
+        """Plain text."""
+        return runs_text(self.sentence, self.readings)
+
+    def page(self) -> str:
+        """One HTML file."""
+        return runs_page(self.sentence, self.readings)
+
+    def svgs(self) -> dict[str, str]:
+        """Pictures by their file names: the beams at every step, the others at the first."""
+        colours = light()
+        files = {}
+        for number, reading in enumerate(self.readings, start=1):
+            for step, drawn in pictures_of(reading).items():
+                for picture in drawn:
+                    name = f"run{number}_{step}_{picture.key}.svg"
+                    files[name] = picture.svg(reading.steps[0], colours)
+            if reading.attends:
+                picture = beams(reading)
+                files |= {
+                    f"run{number}_question_beams_{tree['t']:02}.svg": picture.svg(tree, colours)
+                    for tree in reading.steps
+                }
+        return files
+
+
+def trained(
+    folders: Sequence[Path],
+    text: str | None,
+    line: int | None,
+    target: str | None,
+    reference: bool,
+    device: str | None,
+) -> Trained:
+    """Reads the runs on the sentence.
+
+    Args:
+        folders: run folders.
+        text: the sentence; None for a line of the test set.
+        line: its number, from 0.
+        target: the translation to read; None for each model's own.
+        reference: read the test set's translation.
+        device: where the models run.
+
+    Raises:
+        UserError: a folder holds no run, the sentence is nowhere, or has no reference where one is asked for.
+    """
+    config = read_config(folders[0])
+    if text is None:
+        assert line is not None
+        sentence = line_of(config, line)
+    else:
+        sentence = known(config, " ".join(text.split()))
+    if reference:
+        if sentence.reference is None:
+            raise UserError("--reference: the sentence is in no test set of the first run; give --target TEXT")
+        target = sentence.reference
+    readings = []
+    for folder, name in zip(folders, _names(folders), strict=True):
+        run = load(folder, device)
+        made = read(run, name, sentence.source, target)
+        add_gold(made, sentence, run)
+        made.by_length = _by_length(folder)
+        readings.append(made)
+    return Trained(sentence, readings)
+
+
+def _names(folders: Sequence[Path]) -> list[str]:
+    """Of each run a name that no other has: its cell, where that is not enough its seed, its place."""
+    configs = [read_config(folder) for folder in folders]
+    cells = [config.get("cell") or {} for config in configs]
+    differ = [axis for axis in _AXES if len({str(cell.get(axis)) for cell in cells}) > 1 or axis == "decoder"]
+    kept = [axis for axis in _AXES if axis in differ or (axis != "encoder")]
+    names = [", ".join(str(cell[axis]) for axis in kept if cell.get(axis)) for cell in cells]
+    names = [name or folder.name for name, folder in zip(names, folders, strict=True)]
+    for more in ([f"seed {config.get('seed')}" for config in configs], [str(folder) for folder in folders]):
+        count = Counter(names)
+        names = [f"{name}, {end}" if count[name] > 1 else name for name, end in zip(names, more, strict=True)]
+    return names
+
+
+def _by_length(folder: Path) -> list[dict[str, Any]]:
+    """Normalised entropy by length of the source, from the run's record."""
+    try:
+        record: Mapping[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        tests = list((record.get("test") or {}).values())
+        rows = (tests[0].get("attention") or {}).get("by_source_length") or []
+    except (OSError, ValueError, IndexError, AttributeError):
+        return []
+    return [row for row in rows if row.get("n") and row.get("entropy_normalised") is not None]
