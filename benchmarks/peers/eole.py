@@ -9,7 +9,7 @@ from pathlib import Path
 from peers.base import EVERY, Setting, Text
 from peers.opennmt import SCORERS, OpenNMT
 
-SPEED = re.compile(r"Tokens per second: ([\d.]+)")
+TOOK = re.compile(r"(?:Step 0 time|Subsequent prediction time including all) \(s\): ([\d.]+)")
 
 
 class Eole(OpenNMT):
@@ -93,3 +93,7 @@ class Eole(OpenNMT):
         }
         words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
         return ["-W", "ignore", "-m", "eole.bin.main", "predict", *words, "--report_time"]
+
+    def seconds(self, lines: list[str], tokens: int) -> float:
+        """Both parts: the encoder with the first step, and the rest, which its tokens a second are of."""
+        return sum(float(part) for part in TOOK.findall("\n".join(lines)))

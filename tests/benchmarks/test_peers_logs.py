@@ -16,6 +16,11 @@ REPORTS = {
         "sents:    4096; bsz:  802/ 887/64; 7711/8526 tok/s;      7 sec;",
         (64, 8526.0),
     ),
+    "eole": (
+        "[2026-01-01 10:00:00,001 INFO] Step 64/  128; acc: 9.7; ppl: 1839.97; xent: 7.52; aux: 0.000; mtp: "
+        "0.000; attn_ent: 2.154; lr: 1.00e-03; sents:    4096; bsz:  802/ 887/64; 8415/9304 tok/s;      6 sec;",
+        (64, 9304.0),
+    ),
     "joeynmt": (
         "2026-01-01 10:00:00,001 - INFO - joeynmt.training - Epoch   1, Step:       10, Batch Loss:     "
         "8.605174, Batch Acc: 0.015630, Tokens per Sec:     3135, Lr: 0.001000",
@@ -30,6 +35,11 @@ REPORTS = {
 SEARCHES = {
     "opennmt": ("[2026-01-01 10:00:00,001 INFO] Tokens per second: 1280.0", 2.0),
     "joeynmt": ("2026-01-01 10:00:00,001 - INFO - joeynmt.prediction - Generation took 2.0000[sec].", 2.0),
+    "eole": (
+        "[2026-01-01 10:00:00,001 INFO] Step 0 time (s): 0.05\n[2026-01-01 10:00:00,001 INFO] Enc/Step 0 tokens "
+        "/ sec: 32736.1\n[2026-01-01 10:00:00,001 INFO] Subsequent prediction time including all (s): 1.95",
+        2.0,
+    ),
     "fairseq": (
         "2026-01-01 10:00:00 | INFO | fairseq_cli.generate | Translated 128 sentences (2,560 tokens) "
         "in 2.0s (64.00 sentences/s, 1280.00 tokens/s)",
