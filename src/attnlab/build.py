@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from attnlab.training import TranslationModule
 
 Config = Mapping[str, Any]
+OURS = frozenset({"threads", "compile", "matmul_precision"})
+"""Options of `trainer` that are not Lightning's."""
 
 
 def used(config: Config) -> dict[str, Any]:
@@ -253,9 +255,12 @@ def build_trainer(
     """
     from pytorch_lightning.utilities.exceptions import MisconfigurationException
 
+    from attnlab import compiling
     from attnlab.callbacks import Bar, standard
 
-    settings = {key: value for key, value in config["trainer"].items() if key != "threads"}
+    settings = {key: value for key, value in config["trainer"].items() if key not in OURS}
+    compiling.form(config["trainer"].get("compile", "none"))
+    compiling.check_precision(config["trainer"].get("matmul_precision", "highest"))
     options = config["callbacks"]
     names = ("monitor", "mode", "patience", "min_delta", "save_every")
     progress = bool(settings.get("enable_progress_bar", True))

@@ -59,12 +59,13 @@ def run_cell(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 def _run(config: dict[str, Any], folder: Path, progress: ProgressFile) -> dict[str, Any]:
     import torch
 
-    from attnlab import build, ranks, resume
+    from attnlab import build, compiling, ranks, resume
     from attnlab.callbacks import Progress
 
     threads = config["trainer"].get("threads")
     if threads is not None:
         torch.set_num_threads(int(threads))
+    compiling.precision(config["trainer"].get("matmul_precision", "highest"))
     with terminable():
         progress.phase("data")
         data = build.build_data(config)
@@ -79,6 +80,9 @@ def _run(config: dict[str, Any], folder: Path, progress: ProgressFile) -> dict[s
     try:
         trainer = build.build_trainer(config, folder, loggers, [Progress(progress)])
         _check_world(config, trainer)
+        form = config["trainer"].get("compile", "none")
+        compiling.check(form, trainer.strategy.root_device, trainer.world_size)
+        compiling.apply(model.decoder, form)
         with terminable():
             start, before = _take_up(config, folder, trainer, data, loggers, progress)
             if trainer.is_global_zero:

@@ -53,6 +53,8 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("data.cache_dir", "/d"),
         ("trainer.devices", 2),
         ("trainer.accelerator", "cpu"),
+        ("trainer.compile", "cuda_graph"),
+        ("trainer.matmul_precision", "highest"),  # as it was before there was this option
         ("logger", {"wandb": {}}),
         ("about.factors", {"asks": "current"}),
         ("model.initialise.scale", 1.0),
@@ -76,6 +78,7 @@ def test_what_does_not_matter_leaves_the_hash(path: str, value: Any) -> None:
         ("model.dropout", "0.2"),
         ("trainer.max_epochs", 13),
         ("trainer.precision", "bf16-mixed"),
+        ("trainer.matmul_precision", "high"),
         ("optim", {"lr": 0.1}),
     ],
 )

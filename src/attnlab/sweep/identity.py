@@ -25,6 +25,7 @@ IGNORED = frozenset(
         *("cell", "overrides", "command"),  # what `train` writes into the configuration
         *("trainer.devices", "trainer.accelerator", "trainer.num_nodes", "trainer.strategy"),
         *("trainer.threads", "trainer.benchmark", "trainer.detect_anomaly", "trainer.log_every_n_steps"),
+        "trainer.compile",
         *("trainer.enable_progress_bar", "trainer.enable_model_summary", "trainer.profiler"),
         *(
             "callbacks.save_last",
@@ -38,6 +39,8 @@ IGNORED = frozenset(
 )
 # Names of options, wherever they stand, that say where or how fast and not what.
 IGNORED_NAMES = frozenset({"cache_dir", "workers"})
+# Options that came later, with the value that leaves a cell what it was before them.
+NEUTRAL = {"trainer.matmul_precision": "highest"}
 # A place of which only the last folder counts: the corpus may be moved, but another corpus is another cell.
 PLACES = frozenset({"data.dir"})
 
@@ -85,7 +88,7 @@ def _normal(value: Any, path: str, dropped: set[str]) -> Any:
         return {
             key: _normal(item, inner, dropped)
             for key, (inner, item) in items.items()
-            if inner not in dropped and key not in IGNORED_NAMES
+            if inner not in dropped and key not in IGNORED_NAMES and not _is_neutral(inner, item)
         }
     if isinstance(value, list | tuple):
         return [_normal(item, path, dropped) for item in value]
@@ -94,6 +97,10 @@ def _normal(value: Any, path: str, dropped: set[str]) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value
+
+
+def _is_neutral(path: str, value: Any) -> bool:
+    return path in NEUTRAL and NEUTRAL[path] == value
 
 
 def digest(config: Mapping[str, Any] | DictConfig) -> str:
