@@ -25,7 +25,7 @@ class Ours(Toolkit):
         more: further overrides of the command line.
     """
 
-    title, batching = "attnlab", "all pairs by longer side"
+    title, batching = "attnlab", "all pairs by target"
 
     def __init__(self, precision: str = "fp32", more: tuple[str, ...] = ()) -> None:
         super().__init__(Path(sys.executable), f"attnlab {precision}")

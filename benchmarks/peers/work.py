@@ -44,10 +44,7 @@ BATCHING: dict[str, Callable[[Lengths], tuple[int, list[np.ndarray]]]] = {
     "at random": lambda lengths: (0, []),
     "4,096 pairs by source": lambda lengths: (BUCKET, [lengths.target, lengths.source]),
     "all pairs by source": lambda lengths: (len(lengths.source), [lengths.target, lengths.source]),
-    "all pairs by longer side": lambda lengths: (
-        len(lengths.source),
-        [np.maximum(lengths.source, lengths.target)],
-    ),
+    "all pairs by target": lambda lengths: (len(lengths.source), [lengths.source, lengths.target]),
 }
 """How pairs meet in a batch: within how many they are sorted, and by what, the last key first."""
 

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 import torch
 from peers.base import Setting
+from peers.ours import Ours
 from peers.work import BATCHING, Lengths, flops, padding
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
+
+from attnlab.data.batches import BatchSampler
 
 VOCABULARY = 11
 PAIRS = [(3, 2), (5, 4), (1, 3)]  # source words; target words with the end mark
@@ -81,7 +84,19 @@ def test_ref_512_is_46_mflop_with_feeding_and_40_without() -> None:
 def test_padding_of_each_batching() -> None:
     lengths = Lengths(np.array([1, 9, 1, 9]), np.array([5, 5, 5, 5]))
     assert padding(lengths, "all pairs by source", 2) == (0.0, 0.0)
-    assert padding(lengths, "all pairs by longer side", 2)[0] == pytest.approx(0.0)
+    assert padding(Lengths(lengths.target, lengths.source), "all pairs by target", 2) == (0.0, 0.0)
     # By hand: one batch of all four has 36 source positions, 20 of them words.
     assert padding(lengths, "at random", 4) == (pytest.approx(16 / 36), 0.0)
     assert set(BATCHING) >= {"at random", "4,096 pairs by source"}
+
+
+def test_our_batches_are_padded_as_the_loader_pads_them() -> None:
+    random = np.random.default_rng(1)
+    lengths = Lengths(random.integers(1, 30, 500), random.integers(2, 30, 500))
+    sampler = BatchSampler(lengths.source, lengths.target, tokens=None, sentences=16, seed=1)
+    plan = sampler.plan(0)
+    for side, share in zip(
+        (lengths.source, lengths.target), padding(lengths, Ours.batching, 16), strict=True
+    ):
+        positions = sum(len(batch) * int(side[batch].max()) for batch in plan)
+        assert share == pytest.approx(1 - side.sum() / positions, abs=0.005)  # ties are drawn
