@@ -168,6 +168,12 @@ def build_model(config: Config, data: Any) -> Seq2Seq:
         )
     except ValueError as error:
         raise UserError(str(error).splitlines()[0]) from error
+    except TypeError as error:  # a class of the user's own under an option of ours (docs/own_parts.md)
+        line = str(error).splitlines()[0]
+        if "__init__() " not in line:
+            raise
+        remedy = "leave an option out with ~GROUP.KEY, add one with +GROUP.KEY=VALUE"
+        raise UserError(f"{line}; {remedy}") from error
     return made
 
 
