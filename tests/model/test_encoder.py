@@ -100,3 +100,22 @@ def test_a_batch_of_empty_sentences_alone_gives_zeros():
     for name in ENCODERS:
         states, final = make(name, 1)(embedded[:2, :1], torch.tensor([0, 0]))
         assert (states == 0).all() and all((part == 0).all() for part in final)
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("form", ["bidirectional", "reverse", "plain"])
+@pytest.mark.parametrize("lengths", [[4, 2, 0, 3], [3, 3], [1, 5]])
+def test_padding_read_first_gives_states_and_gradients_of_packed_sequences(cell, form, lengths):
+    torch.manual_seed(0)
+    encoder = Encoder(3, 4, cell=cell, layers=2, **({} if form == "plain" else {form: True})).double()
+    counts = torch.tensor(lengths)
+    found = []
+    for way in (encoder._padding_first, encoder._packed):
+        torch.manual_seed(1)
+        embedded = torch.randn(len(lengths), max(lengths), 3, dtype=torch.float64, requires_grad=True)
+        states, finals = way(embedded, counts)
+        weighed = sum((t * torch.randn(t.shape, dtype=t.dtype)).sum() for t in (states, *finals))
+        parameters = list(encoder.parameters())
+        found.append((states, *finals, *torch.autograd.grad(weighed, [embedded, *parameters])))
+    for ours, packed in zip(*found, strict=True):
+        torch.testing.assert_close(ours, packed)

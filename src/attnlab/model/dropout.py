@@ -7,7 +7,7 @@ LEVELS = 1 << 16
 
 
 class Dropout(nn.Dropout):
-    """`nn.Dropout`, its probability rounded to a 65,536th (Srivastava et al. 2014); off the CPU torch's own."""
+    """`nn.Dropout`, its probability rounded to a 65,536th (Srivastava et al. 2014); on a GPU torch's."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Zeros with probability p, the rest divided by 1 - p; in training only."""
