@@ -28,28 +28,38 @@ class Bags:
     """
 
     def __init__(self, rows: Float[Tensor, "N A"]) -> None:
-        self._shared = _Gradient()
-        self._handle = _Share.apply(rows, self._shared)
+        self.gradient = _Gradient()
+        self.handle = _Share.apply(rows, self.gradient)
         self.rows = rows.detach()
+        self.none = self.handle.detach()  # a gradient for the handle, which has no value
+        self._bounds: dict[torch.Size, tuple[Tensor, Tensor]] = {}
+
+    def bounds(self, index: Int[Tensor, "B Q W"]) -> tuple[Int[Tensor, " n"], Int[Tensor, " m"]]:
+        """Where the rows of each query begin, and the query of each row: made once for a shape."""
+        if index.shape not in self._bounds:
+            starts = torch.arange(0, index.numel(), index.shape[-1], device=index.device)
+            queries = torch.arange(len(starts), device=index.device)
+            self._bounds[index.shape] = starts, queries.repeat_interleave(index.shape[-1])
+        return self._bounds[index.shape]
 
     @property
     def trained(self) -> bool:
         """Whether what is computed has a gradient for the rows."""
-        return self._handle.requires_grad and torch.is_grad_enabled()
+        return self.handle.requires_grad and torch.is_grad_enabled()
 
     def pick(self, index: Int[Tensor, "B Q W"]) -> Float[Tensor, "B Q W A"]:
         """The rows themselves."""
-        picked: Tensor = _Pick.apply(self._handle, self.rows, index, self._shared)
+        picked: Tensor = _Pick.apply(self.handle, index, self)
         return picked
 
     def dots(self, query: Float[Tensor, "B Q A"], index: Int[Tensor, "B Q W"]) -> Float[Tensor, "B Q W"]:
         """q . k_j, of each query with its own rows."""
-        scores: Tensor = _Dots.apply(self._handle, query.to(self.rows.dtype), self.rows, index, self._shared)
+        scores: Tensor = _Dots.apply(self.handle, query.to(self.rows.dtype), index, self)
         return scores
 
     def mix(self, shares: Float[Tensor, "B Q W"], index: Int[Tensor, "B Q W"]) -> Float[Tensor, "B Q A"]:
         """sum_j a_j h_j, over the rows of each query."""
-        mixed: Tensor = _Mix.apply(self._handle, shares.to(self.rows.dtype), self.rows, index, self._shared)
+        mixed: Tensor = _Mix.apply(self.handle, shares.to(self.rows.dtype), index, self)
         return mixed
 
     def squash(
@@ -58,9 +68,7 @@ class Bags:
         """v' tanh(q + k_j), of each query with its own rows, in float32 at least; see `funnel.py`."""
         wide = torch.promote_types(self.rows.dtype, torch.float32)
         with torch.autocast(query.device.type, enabled=False):
-            scores: Tensor = _Squash.apply(
-                self._handle, query.to(wide), v.to(wide), self.rows, index, self._shared
-            )
+            scores: Tensor = _Squash.apply(self.handle, query.to(wide), v.to(wide), index, self)
         return scores
 
 
@@ -124,27 +132,19 @@ class _Gradient:
         return torch.embedding_bag(vectors, torch.cat(whose)[order], starts, False, 0, False, weights)[0]
 
 
-def _bags(index: Int[Tensor, "B Q W"]) -> Int[Tensor, " n"]:
-    """Where the places of each query begin."""
-    return torch.arange(0, index.numel(), index.shape[-1], device=index.device)
+def _mix(bags: Bags, index: Int[Tensor, "B Q W"], shares: Float[Tensor, "B Q W"]) -> Float[Tensor, "B Q A"]:
+    starts, _ = bags.bounds(index)
+    mixed = torch.embedding_bag(bags.rows, index.view(-1), starts, False, 0, False, shares.reshape(-1))[0]
+    return mixed.view(*index.shape[:2], mixed.shape[1])
 
 
-def _mix(rows: Tensor, index: Int[Tensor, "B Q W"], shares: Float[Tensor, "B Q W"]) -> Float[Tensor, "B Q A"]:
-    bags = torch.embedding_bag(rows, index.flatten(), _bags(index), False, 0, False, shares.flatten())
-    return bags[0].view(*index.shape[:2], rows.shape[1])
-
-
-def _dots(rows: Tensor, index: Int[Tensor, "B Q W"], query: Float[Tensor, "B Q A"]) -> Float[Tensor, "B Q W"]:
+def _dots(bags: Bags, index: Int[Tensor, "B Q W"], query: Float[Tensor, "B Q A"]) -> Float[Tensor, "B Q W"]:
     """The gradient of a bag's weights is, for each row, its dot product with the bag's gradient."""
-    whose = torch.arange(index.shape[0] * index.shape[1], device=index.device)
-    return torch.ops.aten._embedding_bag_per_sample_weights_backward(
-        query.flatten(0, 1),
-        rows,
-        index.flatten(),
-        _bags(index),
-        whose.repeat_interleave(index.shape[-1]),
-        0,
-    ).view(index.shape)
+    starts, queries = bags.bounds(index)
+    dots: Tensor = torch.ops.aten._embedding_bag_per_sample_weights_backward(
+        query.flatten(0, 1), bags.rows, index.view(-1), starts, queries, 0
+    )
+    return dots.view(index.shape)
 
 
 class _Share(torch.autograd.Function):
@@ -154,8 +154,8 @@ class _Share(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, rows: Tensor, shared: _Gradient) -> Tensor:
-        ctx.shared = shared
+    def forward(ctx: Any, rows: Tensor, gradient: _Gradient) -> Tensor:
+        ctx.gradient = gradient
         ctx.save_for_backward(rows)
         return rows.new_zeros(())
 
@@ -163,95 +163,92 @@ class _Share(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, _: Tensor) -> tuple[Tensor, None]:
         (rows,) = ctx.saved_tensors
-        return ctx.shared.take(rows), None
+        return ctx.gradient.take(rows), None
 
 
 class _Pick(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, handle: Tensor, rows: Tensor, index: Tensor, shared: _Gradient) -> Tensor:
-        ctx.shared = shared
-        ctx.save_for_backward(rows, index)
-        return rows.index_select(0, index.flatten()).view(*index.shape, rows.shape[1])
+    def forward(ctx: Any, handle: Tensor, index: Tensor, bags: Bags) -> Tensor:
+        ctx.bags = bags
+        ctx.save_for_backward(index)
+        return bags.rows.index_select(0, index.view(-1)).view(*index.shape, bags.rows.shape[1])
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:
-        rows, index = ctx.saved_tensors
-        ctx.shared.add(index.flatten(), gradient.flatten(0, 2), rows)
-        return rows.new_zeros(()), None, None, None
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        (index,) = ctx.saved_tensors
+        bags = ctx.bags
+        bags.gradient.add(index.view(-1), gradient.flatten(0, 2), bags.rows)
+        return bags.none, None, None
 
 
 class _Dots(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, handle: Tensor, query: Tensor, rows: Tensor, index: Tensor, shared: _Gradient
-    ) -> Tensor:
-        ctx.shared = shared
-        ctx.save_for_backward(query, rows, index)
-        return _dots(rows, index, query)
+    def forward(ctx: Any, handle: Tensor, query: Tensor, index: Tensor, bags: Bags) -> Tensor:
+        ctx.bags = bags
+        ctx.save_for_backward(query, index)
+        return _dots(bags, index, query)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None, None, None]:
-        query, rows, index = ctx.saved_tensors
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None, None, None]:
+        query, index = ctx.saved_tensors
         if ctx.needs_input_grad[0]:
-            ctx.shared.add_outer(index, gradient, query)
-        of_query = _mix(rows, index, gradient) if ctx.needs_input_grad[1] else None
-        return rows.new_zeros(()), of_query, None, None, None
+            ctx.bags.gradient.add_outer(index, gradient, query)
+        of_query = _mix(ctx.bags, index, gradient) if ctx.needs_input_grad[1] else None
+        return ctx.bags.none, of_query, None, None
 
 
 class _Mix(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, handle: Tensor, shares: Tensor, rows: Tensor, index: Tensor, shared: _Gradient
-    ) -> Tensor:
-        ctx.shared = shared
-        ctx.save_for_backward(shares, rows, index)
-        return _mix(rows, index, shares)
+    def forward(ctx: Any, handle: Tensor, shares: Tensor, index: Tensor, bags: Bags) -> Tensor:
+        ctx.bags = bags
+        ctx.save_for_backward(shares, index)
+        return _mix(bags, index, shares)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None, None, None]:
-        shares, rows, index = ctx.saved_tensors
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None, None, None]:
+        shares, index = ctx.saved_tensors
         if ctx.needs_input_grad[0]:
-            ctx.shared.add_outer(index, shares, gradient)
-        of_shares = _dots(rows, index, gradient) if ctx.needs_input_grad[1] else None
-        return rows.new_zeros(()), of_shares, None, None, None
+            ctx.bags.gradient.add_outer(index, shares, gradient)
+        of_shares = _dots(ctx.bags, index, gradient) if ctx.needs_input_grad[1] else None
+        return ctx.bags.none, of_shares, None, None
 
 
 class _Squash(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, handle: Tensor, query: Tensor, v: Tensor, rows: Tensor, index: Tensor, shared: _Gradient
-    ) -> Tensor:
-        ctx.shared = shared
-        ctx.save_for_backward(query, v, rows, index)
-        parts = [inside @ v for _, inside in _squashed(query, rows, index)]
+    def forward(ctx: Any, handle: Tensor, query: Tensor, v: Tensor, index: Tensor, bags: Bags) -> Tensor:
+        ctx.bags = bags
+        ctx.save_for_backward(query, v, index)
+        parts = [inside @ v for _, inside in _squashed(query, bags.rows, index)]
         return (parts[0] if len(parts) == 1 else torch.cat(parts)).view(index.shape)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, Tensor, None, None, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
         """With h = tanh(q + k), g = de: dv = sum g h;  dk = g v (1 - h^2);  dq = sum_j of it."""
-        query, v, rows, index = ctx.saved_tensors
-        gradient, places = gradient.flatten(0, 1), index.flatten(0, 1)
+        query, v, index = ctx.saved_tensors
+        bags = ctx.bags
+        gradient, places = gradient.flatten(0, 1), index.view(-1, index.shape[-1])
         of_query, of_v = [], torch.zeros_like(v)
-        for block, inside in _squashed(query, rows, index):
+        for block, inside in _squashed(query, bags.rows, index):
             g = gradient[block]
             of_v += g.flatten() @ inside.flatten(0, 1)
             torch.addcmul(v, inside.square_(), v, value=-1, out=inside)  # v (1 - h^2)
             of_query.append((g.unsqueeze(1) @ inside).squeeze(1))
             if ctx.needs_input_grad[0]:
-                ctx.shared.add(places[block].flatten(), inside.mul_(g.unsqueeze(-1)).flatten(0, 1), rows)
+                inside.mul_(g.unsqueeze(-1))
+                bags.gradient.add(places[block].view(-1), inside.flatten(0, 1), bags.rows)
         whole = of_query[0] if len(of_query) == 1 else torch.cat(of_query)
-        return rows.new_zeros(()), whole.view_as(query), of_v, None, None, None
+        return bags.none, whole.view_as(query), of_v, None, None
 
 
 def _squashed(query: Tensor, rows: Tensor, index: Tensor) -> Iterator[tuple[slice, Tensor]]:
     """tanh(q + k_j) of some of the queries after the other: which, and [n, W, A]."""
-    q, places = query.flatten(0, 1), index.flatten(0, 1)
+    q, places = query.flatten(0, 1), index.view(-1, index.shape[-1])
     at_once = len(q) if rows.is_cuda else max(1, BLOCK // (places.shape[1] * rows.shape[1]))
     for start in range(0, len(q), at_once):
         block = slice(start, start + at_once)
-        keys = rows.index_select(0, places[block].flatten()).to(q.dtype)
-        yield block, keys.view(-1, *places.shape[1:], rows.shape[1]).add_(q[block].unsqueeze(1)).tanh_()
+        keys = rows.index_select(0, places[block].view(-1)).to(q.dtype)
+        yield block, keys.view(-1, places.shape[1], rows.shape[1]).add_(q[block].unsqueeze(1)).tanh_()

@@ -82,12 +82,15 @@ class LocalM(Window):
     """
 
     local = True
+    reach: Tensor
 
     def __init__(self, query_dim: int, half_width: int = 10) -> None:
         super().__init__(query_dim)
         if half_width < 1:
             raise ValueError(f"window.half_width={half_width}: a window needs a half width of at least 1")
         self.half_width = half_width
+        reach = torch.arange(-half_width, half_width + 1)
+        self.register_buffer("reach", reach, persistent=False)  # on the parameters' device, in no checkpoint
 
     def positions(
         self, query: Float[Tensor, "B Q H"], lengths: Int[Tensor, " B"], steps: Int[Tensor, " Q"]
@@ -100,10 +103,9 @@ class LocalM(Window):
     def _around(
         self, middle: Int[Tensor, "B Q"], centre: Float[Tensor, "B Q"], lengths: Int[Tensor, " B"]
     ) -> Positions:
-        reach = torch.arange(-self.half_width, self.half_width + 1, device=middle.device)
-        places = middle.unsqueeze(-1) + reach
+        places = middle.unsqueeze(-1) + self.reach
         inside = (places >= 1) & (places <= lengths[:, None, None])
-        return Positions(middle - 1 - self.half_width, places, inside, centre)
+        return Positions(middle - (1 + self.half_width), places, inside, centre)
 
 
 class LocalP(LocalM):
