@@ -14,8 +14,9 @@ A target token is a word or the end mark, never padding or the start mark, in ev
 
 from __future__ import annotations
 
-from peers.base import Peer, Searched, Setting, Text, Trained, Window
+from peers.base import Peer
 from peers.finding import KINDS, find, named
+from peers.records import Searched, Setting, Text, Trained, Window
 from peers.text import prepare
 
 __all__ = [

@@ -6,8 +6,9 @@ import json
 import re
 from pathlib import Path
 
-from peers.base import EVERY, Setting, Text
+from peers.base import EVERY
 from peers.opennmt import SCORERS, OpenNMT
+from peers.records import Setting, Text
 
 TOOK = re.compile(r"(?:Step 0 time|Subsequent prediction time including all) \(s\): ([\d.]+)")
 

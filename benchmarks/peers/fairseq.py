@@ -7,7 +7,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from peers.base import EVERY, Peer, Setting, Text
+from peers.base import EVERY, Peer
+from peers.records import Setting, Text
 
 REPORT = re.compile(r"train_inner \| (\{.*\})")
 SPEED = re.compile(r"Translated [\d,]+ sentences .*, ([\d.]+) tokens/s")

@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from peers.base import EVERY, Peer, Setting, Text
+from peers.base import EVERY, Peer
+from peers.records import Setting, Text
 
 SCORERS = {"additive": "bahdanau", "general": "luong"}
 MARKS = {"unk": "<unk>", "pad": "<pad>", "bos": "<s>", "eos": "</s>"}

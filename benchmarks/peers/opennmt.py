@@ -6,7 +6,8 @@ import json
 import re
 from pathlib import Path
 
-from peers.base import EVERY, Peer, Setting, Text
+from peers.base import EVERY, Peer
+from peers.records import Setting, Text
 
 SCORERS = {"additive": "mlp", "general": "general"}
 REPORT = re.compile(r"Step\s+(\d+)/.*?;\s*\d+/\s*(\d+) tok/s")

@@ -7,7 +7,8 @@ import re
 import sys
 from pathlib import Path
 
-from peers.base import EVERY, Setting, Text, Toolkit
+from peers.base import EVERY, Toolkit
+from peers.records import Setting, Text
 
 REPORT = re.compile(r"^speed (\d+) ([\d.]+)$")
 SPEAKING = """speaking:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from peers.base import Setting, Text, Toolkit, Trained
+from peers.base import Toolkit
+from peers.records import Setting, Text, Trained
 from peers.work import FORMULA, Lengths, flops, products
 
 MARKS = 4

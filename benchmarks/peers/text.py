@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from peers.base import Text
+from peers.records import Text
 
 SPLITS = {"train": "train", "val": "val", "test": "test_2016_flickr"}
 """Our names of the splits, and the published ones of Multi30k."""

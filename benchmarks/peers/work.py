@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from peers.base import Setting
+from peers.records import Setting
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from peers.base import Setting
 from peers.ours import Ours
+from peers.records import Setting
 from peers.work import BATCHING, Lengths, flops, padding
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
