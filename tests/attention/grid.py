@@ -22,6 +22,7 @@ from attnlab.attention import (
     ScaledDot,
     Scorer,
 )
+from attnlab.contract.asking import ask, normal
 
 from . import oracles
 
@@ -56,24 +57,6 @@ def make(scorer: str, window: str, size: int = 4, seed: int = 0, spread: float =
         for parameter in attention.parameters():
             parameter.normal_(0, spread, generator=generator)
     return attention
-
-
-def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
-
-
-def ask(
-    attention: Attention, query: torch.Tensor, states: torch.Tensor, lengths: torch.Tensor, one_step: bool
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Contexts [B,T,K] and weights [B,T,S] of steps 1..T, asked all at once or one after the other."""
-    memory = attention.prepare(states, lengths)
-    steps = torch.arange(1, query.shape[1] + 1)
-    if one_step:
-        found = [attention(query[:, t : t + 1], memory, steps[t : t + 1]) for t in range(len(steps))]
-    else:
-        found = [attention(query, memory, steps)]
-    length = states.shape[1]
-    return torch.cat([f.context for f in found], 1), torch.cat([f.dense(length) for f in found], 1)
 
 
 __all__ = ["LOCAL", "REACH", "SCORERS", "WINDOWS", "Attended", "D", "ask", "make", "normal"]

@@ -41,6 +41,7 @@ FAULTS = {
     "WrongGradient": ("gradients", "not that of the formula"),
     "ZeroDivided": ("empty sentence", "NaN or an infinite score"),
     "RootOfZero": ("empty sentence", "NaN or an infinite gradient"),
+    "Coarse": ("half precision", "bfloat16 is "),
     "OnTheCPU": ("device", "give device=states.device"),
     "EveryStep": ("work at every step", "3072 operations of a step on 16 keys"),  # 2 N H K
     "NoForward": ("interface", "define forward(query, keys)"),

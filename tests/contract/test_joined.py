@@ -1,0 +1,65 @@
+"""Each clause of `joined` can fail: a fault that it is there for, planted."""
+
+import pytest
+
+from attnlab.attention import Attention, General, Global
+from attnlab.contract import Broken, joined
+
+from ..attention.grid import WINDOWS
+from . import faulty
+
+
+def under(scorer=General, window=Global, size: int = 4) -> Attention:
+    return Attention(scorer(size, size), window(size)).double()
+
+
+@pytest.mark.parametrize("one_step", [True, False])
+@pytest.mark.parametrize(
+    ("clause", "attention", "name", "words"),
+    [
+        (joined.masks_hold, under(window=faulty.NoMask), "no mask", "padding has a weight"),
+        (joined.masks_hold, under(window=faulty.Doubled), "sum", "off by 1 in float32"),
+        (joined.masks_hold, under(window=faulty.DividesByZero), "not finite", "weights"),
+        (joined.masks_hold, under(faulty.ZeroDivided), None, None),  # no state of its batch is 0
+        (joined.masks_hold, under(window=faulty.BeyondTheEnd), "nothing inside", "a step has no place"),
+        (joined.a_sentence_is_as_if_alone, under(faulty.Centred), None, None),  # moves all scores alike
+        (joined.a_sentence_is_as_if_alone, under(faulty.Standardised), "no mask", "in a padded batch"),
+        (
+            joined.an_empty_sentence_leaves_the_gradients_of_the_others,
+            *(under(window=faulty.DividesByZero), "empty sentence", "gradient"),
+        ),
+        (
+            joined.an_empty_sentence_leaves_the_gradients_of_the_others,
+            *(under(faulty.Standardised), "empty sentence", "changes the gradients of the other"),
+        ),
+        (joined.half_agrees_with_single, under(faulty.Coarse), "half precision", "away from"),
+    ],
+)
+def test_a_planted_fault_breaks_the_clause(clause, attention, name, words, one_step):
+    arguments = ("float32", one_step) if clause is joined.masks_hold else (one_step,)
+    if name is None:
+        clause(attention, *arguments)
+        return
+    with pytest.raises(Broken, match=words) as broken:
+        clause(attention, *arguments)
+    assert broken.value.name == name
+
+
+@pytest.mark.parametrize(
+    ("clause", "scorer", "name"),
+    [
+        (joined.one_step_gives_what_all_steps_give, faulty.QueriesMixed, "wrong axis"),
+        (joined.nothing_of_a_batch_is_kept, faulty.Keeps, "state kept"),
+        (joined.nothing_of_a_batch_is_kept, faulty.BatchNormed, "state kept"),
+        (joined.sentences_can_be_selected, faulty.SoftmaxOverSentences, "wrong axis"),
+    ],
+)
+def test_a_planted_fault_breaks_the_clause_of_all_steps(clause, scorer, name):
+    with pytest.raises(Broken) as broken:
+        clause(under(scorer))
+    assert broken.value.name == name
+
+
+def test_the_sum_of_an_unnormalised_window_may_be_less_than_one():
+    with pytest.raises(Broken, match="do not sum to 1"):
+        joined.masks_hold(Attention(General(4, 4), WINDOWS["local_p"][0](4)), "float32", one_step=False)
