@@ -77,7 +77,8 @@ class Picked(Tensor):
         )
         made._rows, made._index, made._turned = rows, index, turned
         if trained:
-            made.register_hook(_refuse)
+            with torch._C.DisableTorchFunctionSubclass():  # on itself, not on a copy of the rows
+                made.register_hook(_refuse)
         return made
 
     @classmethod
