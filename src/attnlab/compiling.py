@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from attnlab.attention import gathering
 from attnlab.captured import Captured, Recorder
 from attnlab.errors import UserError
 
@@ -171,8 +172,6 @@ def _compiled(advance: Callable[..., Any], backend: str) -> Callable[..., Any]:
 
 def _plainly(forward: Callable[..., Any]) -> Callable[..., Any]:
     """The loop with weights that are ordinary parameters, which is what `torch.compile` reads."""
-
-    from attnlab import gathering
 
     def run(*arguments: Any) -> Any:
         with gathering.plain():

@@ -13,6 +13,7 @@ it goes the usual way. So scorers, windows and readouts are written as formulas 
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -29,9 +30,13 @@ class Gathered(Tensor):
     @staticmethod
     def of(matrix: Tensor) -> Tensor:
         """`matrix` to be used many times; the tensor itself where it needs no gradient."""
-        if not (matrix.requires_grad and torch.is_grad_enabled()) or torch.compiler.is_compiling():
+        if not (matrix.requires_grad and torch.is_grad_enabled()) or _PLAIN.get():
             return matrix
         return _view(matrix, _Ledger(matrix), turned=False)
+
+    def total(self, kind: torch.dtype) -> "Total":
+        """For a Function that adds to the gradient itself: what it reads, in type `kind`, and adds to."""
+        return self._ledger.total(kind)
 
     @classmethod
     def __torch_function__(
@@ -47,6 +52,19 @@ class Gathered(Tensor):
                 product = matrix._ledger.times(args[0], matrix._turned ^ (func is nn.functional.linear))
                 return product if len(args) < 3 or args[2] is None else product + args[2]
             return func(*args, **(kwargs or {}))
+
+
+_PLAIN = ContextVar("plain", default=False)
+
+
+@contextmanager
+def plain() -> Iterator[None]:
+    """Within it nothing is gathered: a compiler reads ordinary parameters."""
+    before = _PLAIN.set(True)
+    try:
+        yield
+    finally:
+        _PLAIN.reset(before)
 
 
 _TURNS = {getattr(Tensor, name).__get__ for name in ("mT", "T")}
@@ -84,6 +102,7 @@ class _Ledger:
     def __init__(self, matrix: Tensor) -> None:
         self.matrix = matrix
         self.pages: dict[torch.dtype, _Page] = {}
+        self.totals: dict[torch.dtype, Total] = {}
 
     def times(self, x: Tensor, turned: bool) -> Tensor:
         """X M', where `turned`, or x M."""
@@ -94,6 +113,39 @@ class _Ledger:
         page = self.pages[kind]
         product: Tensor = _Times.apply(x.to(kind), page.handle, page, turned)
         return product
+
+
+    def total(self, kind: torch.dtype) -> "Total":
+        if kind not in self.totals:
+            self.totals[kind] = Total(self.matrix.to(kind))
+        return self.totals[kind]
+
+
+class Total:
+    """A tensor whose gradient the steps of a loop add up themselves.
+
+    Attributes:
+        data: the tensor, out of the graph.
+        handle: stands for it in the graph; who reads `data` must depend on it.
+        factor: common to all that was added; multiplied in at the end.
+    """
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.data = tensor.detach()
+        self.handle: Tensor = _Gather.apply(tensor, self)
+        self.factor: Tensor | None = None
+        self._gradient: Tensor | None = None
+
+    def gradient(self) -> Tensor:
+        """What was added so far, to be added to."""
+        if self._gradient is None:
+            self._gradient = torch.zeros_like(self.data)
+        return self._gradient
+
+    def take(self) -> Tensor:
+        """The gradient of the tensor."""
+        gradient, self._gradient = self.gradient(), None
+        return gradient if self.factor is None else gradient.mul_(self.factor)
 
 
 class _Page:
@@ -122,7 +174,7 @@ class _Gather(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, matrix: Tensor, page: _Page) -> Tensor:
+    def forward(ctx: Any, matrix: Tensor, page: _Page | Total) -> Tensor:
         ctx.page = page
         return matrix.new_zeros(())
 
