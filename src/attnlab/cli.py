@@ -14,6 +14,7 @@ VERBS = {
     "evaluate": ("attnlab.evaluate", "decode and score test sets again from a finished run"),
     "align": ("attnlab.align", "word links of a text and its translation, and their error rate"),
     "check": ("attnlab.contract", "put a scorer or a window of your own through the contract"),
+    "dashboard": ("attnlab.dashboard", "a W&B workspace and report of a study, checked against its runs"),
     "report": ("attnlab.report", "compare runs: a table, and BLEU against length"),
     "explain": ("attnlab.explain", "a walk through attention: a worked example, or runs on one sentence"),
     "translate": ("attnlab.translate", "translate a file, or what comes in, with a finished run"),
