@@ -150,6 +150,7 @@ def sources(lengths: list[int], size: int = 17, seed: int = 1) -> tuple[Tensor, 
 def tools() -> SimpleNamespace:
     """What the tests of this folder share; they cannot import a sibling file."""
     return SimpleNamespace(
+        orders=ORDERS,
         Scripted=Scripted,
         attention=attention,
         random_table=random_table,

@@ -9,6 +9,7 @@ from attnlab.search.candidates import candidates
 from attnlab.search.hypothesis import Hypothesis, Model
 from attnlab.search.modes import evaluating
 from attnlab.search.penalty import Penalty, as_penalty
+from attnlab.search.ready import ready
 from attnlab.search.trace import Step, Trace
 
 LEAVE = 8
@@ -107,7 +108,7 @@ class Search:
         limits = [self.limit(size) for size in sizes]
         if len(asked) < len(results):
             source, lengths = source[asked], lengths[asked]
-        with evaluating(model), torch.inference_mode():
+        with evaluating(model), torch.inference_mode(), ready(model):
             trace = self._search(model, source[:, : max(sizes)], lengths, limits, end)
         with torch.no_grad():
             found = trace.hypotheses(sizes, limits, self.penalty, self.n_best)
@@ -139,10 +140,8 @@ class Search:
 
         for t in range(1, max(limits) + 1):
             readout, attended, state = model.step(tokens, state, memory)
-            logits = model.logits(readout)
-            logits = logits if logits.dtype == torch.float64 else logits.float()
             banned = [model.pad, model.start] + [end] * (t <= self.min_length)
-            score, slot, token = candidates(logits, alive, count, banned)
+            score, slot, token = candidates(model.logits(readout), alive, count, banned)
 
             is_end = token == end
             ended = score.masked_fill(~is_end | done.unsqueeze(1), -torch.inf)[:, :beam]

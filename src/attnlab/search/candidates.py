@@ -47,7 +47,8 @@ def candidates(
     """The `count` best continuations of a sentence, over all of its Q hypotheses, best first.
 
     `banned` ids are never among them, but keep their share of the probability: the log-probabilities are the
-    model's own, those that forced decoding gives. Overwrites `logits` (of float32 or float64).
+    model's own, those that forced decoding gives. Overwrites `logits`, which may be of any type and layout;
+    what is made of them is in float32 at least.
 
     The norm of a hypothesis and what it has so far are one number a row, so they are added to the maxima of
     its groups and to the few values that are looked at, not to the row.
@@ -55,34 +56,32 @@ def candidates(
     Returns:
         log-probability (-inf where fewer than `count` exist), slot of the hypothesis extended, token.
     """
-    queries, size = logits.shape[1:]
-    kept = logits[..., list(banned)]
+    batch, queries, size = logits.shape
+    kind = torch.promote_types(logits.dtype, torch.float32)
+    kept = logits[..., list(banned)].to(kind)
     for unwanted in banned:
         logits[..., unwanted] = -torch.inf
     if _grouped(logits, count):
         n = size // BLOCKS
-        maxima = _maxima(logits)
-        outside = torch.cat([kept, logits[..., n * BLOCKS :]], -1)
-        offset = total - _log_norm(logits, kept, torch.cat([maxima, outside], -1).amax(-1))
+        maxima, rest = _maxima(logits).to(kind), logits[..., n * BLOCKS :].to(kind)
+        offset = total - _log_norm(logits, kept, torch.cat([maxima, rest, kept], -1).amax(-1))
         # As `largest`, but one list of groups a sentence, over all of its hypotheses.
         group = largest((maxima + offset.unsqueeze(-1)).flatten(1), count)[1]
-        first = group + group // n * (size - n)  # the group's first column, in the sentence's Q * V
-        places = (first.unsqueeze(-1) + n * torch.arange(BLOCKS)).flatten(1)
-        rest = torch.arange(n * BLOCKS, size) + size * torch.arange(queries).unsqueeze(-1)
-        places = torch.cat([places, rest.flatten().expand(len(places), -1)], 1)
-        values = logits.flatten(1).gather(1, places) + offset.gather(1, places // size)
-        score, which = values.topk(count)
-        place = places.gather(1, which)
-    else:
-        norm = _log_norm(logits, kept, torch.cat([logits, kept], -1).amax(-1))
-        scores = logits.add_((total - norm).unsqueeze(-1)).flatten(1)
-        score, place = scores.topk(min(count, scores.shape[1]))
+        place = group + group // n * (size - n)  # of the group's first column, in the sentence's Q * V
+        places = (place.unsqueeze(-1) + n * torch.arange(BLOCKS)).flatten(1)
+        beyond = torch.arange(n * BLOCKS, size) + size * torch.arange(queries).unsqueeze(-1)
+        places = torch.cat([places, beyond.flatten().expand(batch, -1)], 1)
+        slots, tokens = places // size, places % size
+        values = logits[torch.arange(batch).unsqueeze(-1), slots, tokens].to(kind)
+        score, which = values.add_(offset.gather(1, slots)).topk(count)
+        return score, slots.gather(1, which), tokens.gather(1, which)
+    values = logits.to(kind)
+    norm = _log_norm(values, kept, torch.cat([values, kept], -1).amax(-1))
+    values = (values + (total - norm).unsqueeze(-1)).flatten(1)
+    score, place = values.topk(min(count, values.shape[1]))
     short = (0, count - score.shape[1])
-    return (
-        fill_up(score, short, value=-torch.inf),
-        fill_up(place // size, short),
-        fill_up(place % size, short),
-    )
+    slot, token = fill_up(place // size, short), fill_up(place % size, short)
+    return fill_up(score, short, value=-torch.inf), slot, token
 
 
 def _grouped(x: Float[Tensor, "... V"], k: int) -> bool:
@@ -93,7 +92,11 @@ def _grouped(x: Float[Tensor, "... V"], k: int) -> bool:
 def _maxima(x: Float[Tensor, "... V"]) -> Float[Tensor, "... n"]:
     """The largest of each group; columns from n * BLOCKS on are in none."""
     n = x.shape[-1] // BLOCKS
-    return x[..., : n * BLOCKS].unflatten(-1, (BLOCKS, n)).amax(-2)
+    if x.stride(-1) == 1:
+        return x[..., : n * BLOCKS].unflatten(-1, (BLOCKS, n)).amax(-2)
+    turned = x.flatten(0, -2).T  # the layout of a `Ready` product: reduced in the order of its memory
+    best = turned[: n * BLOCKS].unflatten(0, (BLOCKS, n)).amax(0)
+    return best.T.contiguous().unflatten(0, x.shape[:-1])
 
 
 def _log_norm(
@@ -105,12 +108,12 @@ def _log_norm(
     # A pass less where no logit is large, which costs a CPU nothing to ask.
     small = bool(top.abs().amax() < SAFE)
     shift = (torch.zeros_like(top) if small else top).unsqueeze(-1)
-    rows = max(1, CHUNK // logits.shape[-1])
-    part = logits.new_empty(rows, logits.shape[-1])
-    sums = []
-    for some, by in zip(logits.flatten(0, 1).split(rows), shift.flatten(0, 1).split(rows), strict=True):
-        here = part[: len(some)]
-        torch.exp(some if small else torch.sub(some, by, out=here), out=here)
-        sums.append(here.sum(-1))
-    total = torch.cat(sums).view_as(top) + torch.exp(banned - shift).sum(-1)
-    return total.log_().add_(shift.squeeze(-1))
+    total = torch.exp(banned - shift).sum(-1).flatten()
+    rows, by = logits.flatten(0, 1), shift.flatten(0, 1)
+    axis = 0 if rows.stride(1) == 1 else 1  # along which a part is one piece of memory
+    start = 0
+    for part in rows.split(max(1, CHUNK // rows.shape[1 - axis]), axis):
+        place = slice(start, start := start + len(part)) if axis == 0 else slice(None)
+        part = part.to(by.dtype) if small else part - by[place]
+        total[place] += torch.exp(part).sum(-1)
+    return total.log_().view_as(top).add_(shift.squeeze(-1))

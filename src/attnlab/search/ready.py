@@ -1,0 +1,84 @@
+"""Weights made ready for the many products of a search.
+
+A search multiplies with the same matrices at every step, a few hundred rows or a handful at a time. Under
+autocast `linear` casts the whole weight each time, because autocast keeps no casts in inference mode: a
+quarter of a step in bfloat16. And y = x W' is faster on a CPU as (W x')', in bfloat16 or where few rows meet
+the weight: the library then lays out x anew, not W.
+
+A `Ready` weight is a tensor like any other and keeps what was made of it; its products with `linear` use
+that, whatever else is done with it goes the usual way. So the model knows nothing of it.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+FEW = 48
+"""Rows up to which a CPU's (W x')' is worth the copy that lays its result out as rows again."""
+
+
+class Ready(Tensor):
+    """A weight [N, K] with its casts."""
+
+    _casts: dict[torch.dtype, Tensor]
+    _turned: bool
+
+    @staticmethod
+    def of(weight: Tensor, *, turned: bool = False) -> "Ready":
+        """`weight`, ready.
+
+        Args:
+            weight: N x K, as `linear` takes it.
+            turned: its product may come as the transpose of a matrix [N, rows]; who reads it does not care.
+        """
+        made = weight.detach().as_subclass(Ready)
+        made._casts, made._turned = {weight.dtype: weight.detach()}, turned
+        return made
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        """`linear` uses what was made ready, the rest sees a plain tensor."""
+        with torch._C.DisableTorchFunctionSubclass():
+            if func is nn.functional.linear and not kwargs and isinstance(args[1], Ready):
+                return args[1]._times(*args[::2])
+            return func(*args, **(kwargs or {}))
+
+    def _times(self, x: Tensor, bias: Tensor | None = None) -> Tensor:
+        """`linear(x, self, bias)`."""
+        kind = x.dtype
+        if kind != torch.float64 and torch.is_autocast_enabled(x.device.type):
+            kind = torch.get_autocast_dtype(x.device.type)
+        weight = self._casts.get(kind)
+        if weight is None:
+            weight = self._casts[kind] = self._casts[self.dtype].to(kind)
+        x = x.to(kind)
+        rows = x.numel() // x.shape[-1]
+        if x.device.type != "cpu" or bias is not None or not (self._turned or 1 < rows <= FEW):
+            return nn.functional.linear(x, weight, bias)
+        product = (weight @ x.reshape(rows, x.shape[-1]).T).T
+        return (product if self._turned else product.contiguous()).unflatten(0, x.shape[:-1])
+
+
+@contextmanager
+def ready(model: Any) -> Iterator[None]:
+    """Within it the weights that a step multiplies with are `Ready`, those of `model.output` turned."""
+    output = getattr(model, "output", None)
+    swapped: list[tuple[Any, str, nn.Parameter]] = []
+    try:
+        for owner in model.modules() if isinstance(model, nn.Module) else ():
+            if not isinstance(owner, nn.Linear | nn.RNNBase):
+                continue
+            slots: Any = owner._parameters
+            for name, weight in slots.items():
+                if weight is not None and weight.ndim == 2:
+                    swapped.append((slots, name, weight))
+                    slots[name] = Ready.of(weight, turned=owner is output)
+        yield
+    finally:
+        for slots, name, weight in swapped:
+            slots[name] = weight
