@@ -1,5 +1,7 @@
 """The walkthrough's page in a real browser: its scripts compute what the framework's own classes compute."""
 
+# ruff: noqa: RUF001 (mathematical signs)
+
 import json
 import re
 import shutil
@@ -32,7 +34,9 @@ POINTS = [
     Point(),
     Point(state=[0.0, 0.0, 0.0, 0.0], additive=False, places=5, half_width=4, step=9),
     Point(state=example.ELSEWHERE, slots=(2, 3), places=40, half_width=10, step=40, output=3),
-    Point(state=[-0.7, 0.9, 0.5, -0.8], additive=False, slots=(0, 3), places=4, half_width=1, step=1, output=1),
+    Point(
+        state=[-0.7, 0.9, 0.5, -0.8], additive=False, slots=(0, 3), places=4, half_width=1, step=1, output=1
+    ),
 ]
 
 
@@ -92,7 +96,9 @@ def slide(browser, selector, value):
 
 def choose(browser, name, value):
     browser.execute_script(
-        "document.querySelector(`input[name='${arguments[0]}'][value='${arguments[1]}']`).click()", name, value
+        "document.querySelector(`input[name='${arguments[0]}'][value='${arguments[1]}']`).click()",
+        name,
+        value,
     )
 
 
@@ -174,7 +180,8 @@ def test_a_moved_picture_is_the_one_that_is_drawn_there(opened, browser, point):
     for step, drawn in pictures().items():
         for picture in drawn:
             shown = browser.execute_script(
-                "return document.getElementById(arguments[0]).closest('svg').outerHTML", f"drawn-{picture.key}-title"
+                "return document.getElementById(arguments[0]).closest('svg').outerHTML",
+                f"drawn-{picture.key}-title",
             )
             here, there = Drawn(shown).found, Drawn(picture.svg(tree, prefix="drawn-")).found
             assert len(here) == len(there), (step, picture.key)
@@ -186,7 +193,7 @@ def test_the_numbers_in_the_words_move_too(opened, browser):
     opened()
     move(browser, Point(state=example.ELSEWHERE))
     said = browser.find_element(By.CSS_SELECTOR, "#context .prose").text
-    assert "0.380, 0.395, 0.399" in said and "another state" in said
+    assert "0.3800, 0.3950, 0.3988" in said and "another state" in said
     assert "s = (−1.00, −1.00, 1.00, −1.00)" in browser.find_element(By.CSS_SELECTOR, "#panel summary").text
 
 
@@ -212,7 +219,11 @@ def test_one_of_the_alternatives_is_shown_at_a_time(opened, browser):
     opened()
 
     def seen():
-        return [one.get_attribute("data-key") for one in browser.find_elements(By.CSS_SELECTOR, "#lanes figure") if one.is_displayed()]
+        return [
+            one.get_attribute("data-key")
+            for one in browser.find_elements(By.CSS_SELECTOR, "#lanes figure")
+            if one.is_displayed()
+        ]
 
     assert seen() == ["lanes_post_combine"]
     choose(browser, "order", "lanes_input_feeding")

@@ -53,11 +53,17 @@ def _walk(options: argparse.Namespace) -> Walk:
 
 def _check(options: argparse.Namespace) -> None:
     """What does not go together, told before anything slow."""
-    given = [name for name in ("sentence", "test", "target", "reference") if getattr(options, name) not in (None, False)]
+    given = [
+        name
+        for name in ("sentence", "test", "target", "reference")
+        if getattr(options, name) not in (None, False)
+    ]
     if given and not options.runs:
         raise UserError(f"--{given[0]} is of trained runs, and none is given; name a run folder, .../seed<k>")
     if options.runs and options.sentence is None and options.test is None:
-        raise UserError('a sentence is missing: give --sentence "TEXT", or --test N for line N of the test set')
+        raise UserError(
+            'a sentence is missing: give --sentence "TEXT", or --test N for line N of the test set'
+        )
     for one, other in (("sentence", "test"), ("target", "reference")):
         if one in given and other in given:
             raise UserError(f"--{one} and --{other} are two ways to say one thing; give one of them")

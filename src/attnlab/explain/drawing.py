@@ -99,7 +99,7 @@ class Picture:
     parts: list[tuple[str, dict[str, Attribute], str]] = field(default_factory=list)
     heads: set[str] = field(default_factory=set)
 
-    def add(self, tag: str, text: str = "", **attributes: Attribute) -> None:
+    def add(self, tag: str, text: str = "", /, **attributes: Attribute) -> None:
         """An element; `_` in a name stands for `-`."""
         self.parts.append((tag, {name.replace("_", "-"): value for name, value in attributes.items()}, text))
 
@@ -155,32 +155,64 @@ class Picture:
             text,
             x=x,
             y=y,
-            **{"font_size": size, "text_anchor": anchor, "fill": fill, **({"font_weight": 600} if bold else {}), **more},
+            **{
+                "font_size": size,
+                "text_anchor": anchor,
+                "fill": fill,
+                **({"font_weight": 600} if bold else {}),
+                **more,
+            },
         )
 
     def node(
-        self, x: float, y: float, width: float, height: float, text: str, *, fill: str = "surface",
-        stroke: str = "line-strong", ink: str = "ink", size: float = 13, bold: bool = False, opacity: Attribute = 1,
-    ) -> None:  # fmt: skip
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        text: str,
+        *,
+        fill: str = "surface",
+        stroke: str = "line-strong",
+        ink: str = "ink",
+        size: float = 13,
+        bold: bool = False,
+        opacity: Attribute = 1,
+    ) -> None:
         """A box with a text in its middle; x and y are the middle's."""
         self.rect(x - width / 2, y - height / 2, width, height, fill, stroke=stroke, rx=6, opacity=opacity)
         self.text(x, y + size * 0.36, text, size=size, anchor="middle", fill=ink, bold=bold)
 
     def vector(
-        self, x: float, y: float, paths: Sequence[str], *, digits: int = 2, cell: tuple[float, float] = (46, 20),
-        fill: str = "accent-soft", across: bool = False, size: float = 12,
-    ) -> None:  # fmt: skip
+        self,
+        x: float,
+        y: float,
+        paths: Sequence[str],
+        *,
+        digits: int = 2,
+        cell: tuple[float, float] = (46, 20),
+        fill: str = "accent-soft",
+        across: bool = False,
+        size: float = 12,
+    ) -> None:
         """Numbers in a column of cells, or in a row; x and y are the first corner's."""
         width, height = cell
         for k, path in enumerate(paths):
             left, top = (x + k * width, y) if across else (x, y + k * height)
             self.rect(left, top, width, height, fill, stroke="surface")
-            self.text(left + width / 2, top + height * 0.71, f"{{{path}:{digits}}}", size=size, anchor="middle")
+            self.text(
+                left + width / 2, top + height * 0.71, f"{{{path}:{digits}}}", size=size, anchor="middle"
+            )
 
     def matrix(
-        self, x: float, y: float, rows: Sequence[Sequence[float]], cell: tuple[float, float] = (38, 20),
-        fill: str = "heat-empty", size: float = 12,
-    ) -> None:  # fmt: skip
+        self,
+        x: float,
+        y: float,
+        rows: Sequence[Sequence[float]],
+        cell: tuple[float, float] = (38, 20),
+        fill: str = "heat-empty",
+        size: float = 12,
+    ) -> None:
         """Numbers that never move, in a grid."""
         width, height = cell
         for i, row in enumerate(rows):
@@ -210,12 +242,12 @@ class _Writer:
         self.id = f"{prefix}{picture.key}"
 
     def whole(self) -> str:
-        picture = self.picture
+        picture, said = self.picture, self.picture.description
         size = f'viewBox="0 0 {_plain(picture.width)} {_plain(picture.height)}"'
         lines = [
             f'<svg {size} {self._root()} role="img" aria-labelledby="{self.id}-title {self.id}-desc">',
             f'<title id="{self.id}-title">{self._said(picture.title)}</title>',
-            f'<desc id="{self.id}-desc"{self._binding(picture.description)}>{self._said(picture.description)}</desc>',
+            f'<desc id="{self.id}-desc"{self._binding(said)}>{self._said(said)}</desc>',
         ]
         if picture.heads:
             lines += ["<defs>", *(self._head(colour) for colour in sorted(picture.heads)), "</defs>"]
@@ -270,7 +302,9 @@ class _Writer:
         for found in SUBSCRIPT.finditer(text):
             below = found[2] or found[3]
             parts += [escape(text[end : found.start()]), escape(found[1])]
-            parts.append(f'<tspan dy="3" font-size="75%">{escape(below)}</tspan><tspan dy="-3">\u200b</tspan>')
+            parts.append(
+                f'<tspan dy="3" font-size="75%">{escape(below)}</tspan><tspan dy="-3">\u200b</tspan>'
+            )
             end = found.end()
         return "".join([*parts, escape(text[end:])])
 

@@ -89,7 +89,13 @@ def _choice(
 ) -> Markup:
     pictures = list(svgs.items())
     return fragment(
-        "choice.html.j2", name=name, legend=legend, options=options, pictures=pictures, chosen=chosen, kind="wide"
+        "choice.html.j2",
+        name=name,
+        legend=legend,
+        options=options,
+        pictures=pictures,
+        chosen=chosen,
+        kind="wide",
     )
 
 

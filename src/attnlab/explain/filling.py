@@ -1,7 +1,10 @@
 """Numbers in sentences: `{a.1:4}` in a template is the number at that path of a tree, with four digits.
 
-`{path}` alone is a word or a whole number, `{path:+2}` a number with its sign. `page/js/fill.js` does the same.
+`{path}` alone is a word or a whole number, `{path:+2}` a number with its sign. `page/js/fill.js` does the
+same.
 """
+
+# ruff: noqa: RUF001 (mathematical signs)
 
 from __future__ import annotations
 

@@ -193,7 +193,8 @@ def _corners(s: Tensor, states: Tensor) -> Tree:
 
 
 def _windows(point: Point) -> tuple[Tree, Tree]:
-    """Three windows over a longer source of equal scores, and their entropy as it grows, at the middle step."""
+    """Three windows over a longer source of equal scores, and their entropy as it grows, at the middle "
+    "step."""
     s = _tensor(point.state)
     windows = {
         "global": Global(_SIZE),

@@ -20,9 +20,9 @@ def parser() -> argparse.ArgumentParser:
     """The parser of the verb; a value that cannot be is told in one line."""
     made = _Parser(
         prog="attnlab explain",
-        description="A walk through attention in nine steps, for a lecture. Without a run it explains a worked "
-        "example; with runs it reads their folders and shows how each translates one sentence, side by side. "
-        "Writes one page, or SVG pictures, or text.",
+        description="A walk through attention in nine steps, for a lecture. Without a run it explains a "
+        "worked example; with runs it reads their folders and shows how each translates one sentence, "
+        "side by side. Writes one page, or SVG pictures, or text.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -44,7 +44,11 @@ def parser() -> argparse.ArgumentParser:
         metavar="PATH",
         help="the page, NAME.html, or a folder for index.html (default: the folder explain)",
     )
-    add("--text", action="store_true", help="print the walkthrough as plain text; a page only where --out is given")
+    add(
+        "--text",
+        action="store_true",
+        help="print the walkthrough as plain text; a page only where --out is given",
+    )
     add(
         "--svg",
         type=Path,

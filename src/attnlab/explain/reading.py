@@ -4,6 +4,8 @@ Scores, weights and contexts are the model's own. The state that asked is taken 
 so any decoder order and any scorer or window of one's own is read alike.
 """
 
+# ruff: noqa: RUF001 (mathematical signs)
+
 from __future__ import annotations
 
 import math
@@ -85,7 +87,8 @@ def read(run: Loaded, name: str, sentence: str, target: str | None) -> Reading:
         raise UserError(f"--sentence '{sentence}': nothing of it is left for {run.folder}; give words")
     if len(ids) > WIDEST:
         raise UserError(
-            f"the sentence has {len(ids)} pieces for {run.folder}; a picture holds {WIDEST}: give a shorter one"
+            f"the sentence has {len(ids)} pieces for {run.folder}; a picture holds {WIDEST}: give a "
+            f"shorter one"
         )
     text = run.translate(sentence) if target is None else target
     wanted = run.target_tokenizer.encode([text])[0]
@@ -108,7 +111,8 @@ def _label(piece: str) -> str:
 def _words(step: Tree, source: Sequence[str]) -> None:
     if step.get("a"):
         heaviest, nearest = _most(step["a"]), step["distance"].index(min(step["distance"]))
-        step.update(heaviest=source[heaviest], nearest=source[nearest], top=step["a"][heaviest])
+        top = step["a"][heaviest]
+        step.update(heaviest=source[heaviest], nearest=source[nearest], top=top, slope=top * (1 - top))
         step["verdict"] = "the same state" if heaviest == nearest else "another state"
 
 
@@ -143,7 +147,23 @@ def _follow(run: Loaded, ids: list[int], written: list[int]) -> tuple[list[Tree]
     finally:
         if hook is not None:
             hook.remove()
-    return steps, _facts(run, memory, len(ids))
+    facts = _facts(run, memory, len(ids))
+    if attention is not None:
+        facts["plane"] = _plane(memory.states[0].double().cpu(), steps)
+    return steps, facts
+
+
+def _plane(states: Tensor, steps: list[Tree]) -> Tree:
+    """The plane through the origin in which the states spread most, and the chain of each step in it."""
+    axes = torch.linalg.svd(states, full_matrices=False)[2][:2]
+    if len(axes) < 2:
+        axes = torch.cat((axes, torch.zeros(2 - len(axes), states.shape[1], dtype=states.dtype)))
+    flat = states @ axes.T
+    flat = flat * torch.where(flat.sum(0) < 0, -1.0, 1.0)  # the sign of an axis is the library's whim
+    for step in steps:
+        scaled = torch.tensor(step["a"], dtype=states.dtype).unsqueeze(-1) * flat
+        step["chain"] = torch.cat((torch.zeros(1, 2, dtype=states.dtype), scaled.cumsum(0))).tolist()
+    return {"states": flat.tolist(), "share": float(flat.square().sum() / states.square().sum())}
 
 
 def _scored(attention: Attention, query: Tensor, memory: Memory, at: Tensor, weights: Tensor) -> Tree:
@@ -242,7 +262,8 @@ def _facts(run: Loaded, memory: Memory, size: int) -> Tree:
         scorer, window = attention.scorer, attention.window
         facts |= {
             "formula": _FORMULAS.get(type(scorer), type(scorer).__name__),
-            "scorer": ", ".join(_shape(name, value) for name, value in scorer.named_parameters()) or "no matrix",
+            "scorer": ", ".join(_shape(name, value) for name, value in scorer.named_parameters())
+            or "no matrix",
             "parameters": sum(value.numel() for value in attention.parameters()),
             "D": getattr(window, "half_width", None),
             "local": bool(window.local),

@@ -19,6 +19,8 @@ from attnlab.explain.words import words
 
 _SCRIPTS = ("fill", "steps", "main")
 _DIGITS = 5
+_TOLD = ("bottleneck", "whole")
+"""Steps whose cards have the translation."""
 
 
 def runs_page(sentence: Sentence, readings: Sequence[Reading]) -> str:
@@ -28,11 +30,20 @@ def runs_page(sentence: Sentence, readings: Sequence[Reading]) -> str:
     steps = []
     for step in said.steps:
         figures = [
-            _card(number, reading, [picture.svg(reading.steps[0], prefix=f"run{number}-") for picture in own.get(step.id, ())])
+            _card(
+                number,
+                reading,
+                step.id in _TOLD,
+                [picture.svg(reading.steps[0], prefix=f"run{number}-") for picture in own.get(step.id, ())],
+            )
             for number, (reading, own) in enumerate(zip(readings, drawn, strict=True))
         ]
         if step.id == "corners":
-            figures = [Markup('<figure class="card">{}</figure>').format(Markup(corners().svg(tree, prefix="drawn-")))]
+            figures = [
+                Markup('<figure class="card">{}</figure>').format(
+                    Markup(corners().svg(tree, prefix="drawn-"))
+                )
+            ]
         tables = [table for reading in readings for table in run_tables(step.id, reading) if table.rows]
         steps.append(
             {
@@ -68,8 +79,10 @@ def _source(sentence: Sentence) -> Markup:
     return text
 
 
-def _card(number: int, reading: Reading, svgs: Sequence[str]) -> Markup:
-    return fragment("card.html.j2", number=number, reading=reading, svgs=[Markup(svg) for svg in svgs])
+def _card(number: int, reading: Reading, told: bool, svgs: Sequence[str]) -> Markup:
+    return fragment(
+        "card.html.j2", number=number, reading=reading, told=told, svgs=[Markup(svg) for svg in svgs]
+    )
 
 
 def _rounded(value: Any) -> Any:

@@ -1,5 +1,7 @@
 """The walkthrough of trained runs as plain text."""
 
+# ruff: noqa: RUF001 (mathematical signs)
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -20,7 +22,11 @@ def runs_text(sentence: Sentence, readings: Sequence[Reading]) -> str:
     """All nine steps, of every run."""
     said, tree = words(), numbers()
     lines = [*heading(said.title, "="), *paragraph(said.lead, tree), *paragraph(said.runs, tree)]
-    lines += [f"source: {sentence.source}", *([f"reference: {sentence.reference}"] if sentence.reference else []), ""]
+    lines += [
+        f"source: {sentence.source}",
+        *([f"reference: {sentence.reference}"] if sentence.reference else []),
+        "",
+    ]
     for number, step in enumerate(said.steps, start=1):
         lines += heading(f"{number}. {step.title}", "-")
         for template in [*step.say, *step.runs]:
@@ -58,7 +64,12 @@ def run_tables(step: str, reading: Reading) -> list[Table]:
 
 _PER_STEP = {
     "question": [("word", "word", None), ("best score", "heaviest", None), ("score", "best", 2)],
-    "softmax": [("word", "word", None), ("heaviest", "heaviest", None), ("weight", "top", 3), ("sum", "sum", 3)],
+    "softmax": [
+        ("word", "word", None),
+        ("heaviest", "heaviest", None),
+        ("weight", "top", 3),
+        ("sum", "sum", 3),
+    ],
     "context": [
         ("word", "word", None),
         ("length of c", "norm", 2),
@@ -84,7 +95,9 @@ def _rows(step: str, reading: Reading) -> list[list[str]]:
         cells = []
         for _, path, digits in _PER_STEP[step]:
             value = own[path]
-            cells.append("–" if value is None else str(value) if digits is None else filling.shown(value, digits))
+            cells.append(
+                "–" if value is None else str(value) if digits is None else filling.shown(value, digits)
+            )
         rows.append([str(tree["t"]), *cells])
     return rows
 
@@ -108,7 +121,8 @@ def _map(reading: Reading) -> list[str]:
     lines.append(f"    {' ' * wide}  {''.join(f'{j + 1:^3}' for j in range(len(names)))}".rstrip())
     for i, (word, tree) in enumerate(zip(reading.target, reading.steps, strict=True)):
         cells = "".join(
-            f"[{_shade(weight)}]" if (i, j) in gold else f" {_shade(weight)} " for j, weight in enumerate(tree["a"])
+            f"[{_shade(weight)}]" if (i, j) in gold else f" {_shade(weight)} "
+            for j, weight in enumerate(tree["a"])
         )
         lines.append(f"    {word.rjust(wide)} |{cells}|")
     if gold:

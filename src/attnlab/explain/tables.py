@@ -98,7 +98,10 @@ def tables() -> dict[str, list[Table]]:
             Table(
                 "scaled states and their sum",
                 ["", "share", *(f"slot {k + 1}" for k in slots)],
-                [[f"a_{j + 1} h_{j + 1}", f"{{a.{j}:4}}", *(f"{{scaled.{j}.{k}:4}}" for k in slots)] for j in words]
+                [
+                    [f"a_{j + 1} h_{j + 1}", f"{{a.{j}:4}}", *(f"{{scaled.{j}.{k}:4}}" for k in slots)]
+                    for j in words
+                ]
                 + [["c", "{sum_a:4}", *(f"{{c.{k}:4}}" for k in slots)]]
                 + [["hard choice", "", *(f"{{hard.{k}:4}}" for k in slots)]],
             ),

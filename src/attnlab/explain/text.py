@@ -67,7 +67,10 @@ def written(table: Table, tree: Mapping[str, Any]) -> list[str]:
 def _rows(rows: Sequence[Sequence[str]], widths: Sequence[int], bars: Sequence[str]) -> Iterator[str]:
     for row, drawn in zip(rows, bars, strict=True):
         first, *rest = row
-        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))]
+        cells = [
+            first.ljust(widths[0]),
+            *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)),
+        ]
         yield ("    " + "  ".join(cells) + ("  " + drawn if drawn else "")).rstrip()
 
 

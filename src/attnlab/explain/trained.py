@@ -81,7 +81,9 @@ def trained(
         sentence = known(config, " ".join(text.split()))
     if reference:
         if sentence.reference is None:
-            raise UserError("--reference: the sentence is in no test set of the first run; give --target TEXT")
+            raise UserError(
+                "--reference: the sentence is in no test set of the first run; give --target TEXT"
+            )
         target = sentence.reference
     readings = []
     for folder, name in zip(folders, _names(folders), strict=True):

@@ -1,7 +1,8 @@
 """The walkthrough as one HTML file that opens from disk and asks the network for nothing.
 
 Its colours, type and base styles are those of the report's page; its pictures are drawn by `drawing.py` and
-moved by the scripts beside this module, which compute the worked example's numbers again where a slider moves.
+moved by the scripts beside this module, which compute the worked example's numbers again where a slider
+moves.
 """
 
 from __future__ import annotations
@@ -68,9 +69,7 @@ def marked(templates: Sequence[str], tree: Mapping[str, Any]) -> list[Markup]:
 
 def questions(asked: Sequence[Question], tree: Mapping[str, Any]) -> list[dict[str, Markup]]:
     """Questions and answers as markup."""
-    return [
-        {"ask": Markup(html(one.ask, tree)), "answer": Markup(html(one.answer, tree))} for one in asked
-    ]
+    return [{"ask": Markup(html(one.ask, tree)), "answer": Markup(html(one.answer, tree))} for one in asked]
 
 
 def _text(*parts: str) -> str:

@@ -1,5 +1,7 @@
 """The pictures of the worked example, by the step they belong to."""
 
+# ruff: noqa: RUF001 (mathematical signs)
+
 from __future__ import annotations
 
 from attnlab.explain.drawing import Picture

@@ -11,7 +11,8 @@ def bottleneck() -> Picture:
     made = Picture(
         "bottleneck",
         "One last state, or a doorway to every state",
-        "Above, three encoder states in a row and one arrow, from the last of them, to the decoder: 4 numbers. "
+        "Above, three encoder states in a row and one arrow, from the last of them, to the decoder: 4 "
+        "numbers. "
         "Below, the same states with an arrow from each to the decoder: 12 numbers.",
         height=292,
     )
@@ -23,9 +24,16 @@ def bottleneck() -> Picture:
             x = 52 + 86 * k
             lit = open_doors or k == 2
             made.node(
-                x, middle, 50, 32, f"h_{k + 1}", fill="accent-soft" if lit else "surface", opacity=1,
-                stroke="accent" if lit else "line-strong", ink="ink" if lit else "muted",
-            )  # fmt: skip
+                x,
+                middle,
+                50,
+                32,
+                f"h_{k + 1}",
+                fill="accent-soft" if lit else "surface",
+                opacity=1,
+                stroke="accent" if lit else "line-strong",
+                ink="ink" if lit else "muted",
+            )
             made.text(x, middle + 38, word, anchor="middle", fill="muted")
             if k < 2:
                 made.arrow(x + 26, middle, x + 59, middle, "muted")
@@ -38,8 +46,12 @@ def bottleneck() -> Picture:
                 )
         if not open_doors:
             # The neck: what is wide before it and wide behind it goes through one state.
-            made.add("path", d=f"M252 {middle - 30} Q290 {middle - 5} 350 {middle - 5} L350 {middle + 5} "
-                     f"Q290 {middle + 5} 252 {middle + 30} Z", fill="line-strong")  # fmt: skip
+            made.add(
+                "path",
+                d=f"M252 {middle - 30} Q290 {middle - 5} 350 {middle - 5} L350 {middle + 5} "
+                f"Q290 {middle + 5} 252 {middle + 30} Z",
+                fill="line-strong",
+            )
             made.arrow(252, middle, 386, middle, "gold", stroke_width=2.4)
         made.node(418, middle, 62, 36, "decoder", stroke="ink", size=12)
         made.text(418, middle + 38, count, anchor="middle", size=12, fill="muted")
@@ -51,7 +63,8 @@ def beam() -> Picture:
     made = Picture(
         "beam",
         "A beam from the decoder state to each source word",
-        "The decoder state lights three words. Brightness beside the best beam: der {bright.0:2}, Hund {bright.1:2}, "
+        "The decoder state lights three words. Brightness beside the best beam: der {bright.0:2}, Hund "
+        "{bright.1:2}, "
         "schlief {bright.2:2}; scores {e.0:4}, {e.1:4}, {e.2:4}.",
         height=224,
     )

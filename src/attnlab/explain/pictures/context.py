@@ -13,8 +13,10 @@ def chain() -> Picture:
     made = Picture(
         "chain",
         "The context: scaled states, tip to tail",
-        "In slots {plane.slots.0} and {plane.slots.1}: the three scaled states one behind the other end at the "
-        "context, ({plane.chain.3.0:2}, {plane.chain.3.1:2}), between the tips of the states. The hard choice is "
+        "In slots {plane.slots.0} and {plane.slots.1}: the three scaled states one behind the other end "
+        "at the "
+        "context, ({plane.chain.3.0:2}, {plane.chain.3.1:2}), between the tips of the states. The hard "
+        "choice is "
         "the tip of {heaviest}.",
         height=336,
     )
@@ -42,9 +44,20 @@ def chain() -> Picture:
     made.arrow(ZERO_X, ZERO_Y, x("chain.3"), y("chain.3"), "ink", stroke_width=2.4)
     for j in range(3):
         tip = f"states.{j}"
-        made.text(Bound(f"plane.{tip}.0", UNIT, ZERO_X + 8), Bound(f"plane.{tip}.1", -UNIT, ZERO_Y - 8), f"h_{j + 1}",
-                  size=13, bold=True)  # fmt: skip
-    made.text(Bound("plane.chain.3.0", UNIT, ZERO_X + 8), Bound("plane.chain.3.1", -UNIT, ZERO_Y - 6), "c", size=15, bold=True)
+        made.text(
+            Bound(f"plane.{tip}.0", UNIT, ZERO_X + 8),
+            Bound(f"plane.{tip}.1", -UNIT, ZERO_Y - 8),
+            f"h_{j + 1}",
+            size=13,
+            bold=True,
+        )
+    made.text(
+        Bound("plane.chain.3.0", UNIT, ZERO_X + 8),
+        Bound("plane.chain.3.1", -UNIT, ZERO_Y - 6),
+        "c",
+        size=15,
+        bold=True,
+    )
     _legend(made)
     return made
 
@@ -60,7 +73,14 @@ def _legend(made: Picture) -> None:
     made.text(left + 28, 124, "hard choice", size=13)
     made.text(left, 160, "c = (", size=12, fill="muted")
     for k in range(4):
-        made.text(left + 90, 160 + 18 * k, f"{{c.{k}:4}}" + (" )" if k == 3 else ","), size=12, anchor="end", fill="muted")
+        made.text(
+            left + 90,
+            160 + 18 * k,
+            f"{{c.{k}:4}}" + (" )" if k == 3 else ","),
+            size=12,
+            anchor="end",
+            fill="muted",
+        )
     made.text(left, 254, "soft to hard:", size=12, fill="muted")
     made.text(left, 271, "distance {gap:4}", size=12, fill="muted")
 

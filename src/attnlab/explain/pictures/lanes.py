@@ -33,7 +33,9 @@ def lanes(key: str, factors: Mapping[str, str], shape: str | None, title: str) -
     """
     asks, goes = factors.get("asks", "none"), factors.get("context_goes_to", "readout")
     back = factors.get("fed_back") == "readout"
-    said = f"{_ASKS.get(asks, asks)}; {_GOES.get(goes, goes)}" + ("; the readout is handed on" if back else "")
+    said = f"{_ASKS.get(asks, asks)}; {_GOES.get(goes, goes)}" + (
+        "; the readout is handed on" if back else ""
+    )
     made = Picture(key, f"The two lanes of {title}", f"In {title}, {said}.", height=276)
     made.rect(4, 168, 452, 58, "heat-empty", rx=8)
     made.rect(284, 4, 108, 222, "heat-empty", rx=8)
@@ -65,7 +67,8 @@ def lanes(key: str, factors: Mapping[str, str], shape: str | None, title: str) -
     made.node(338, 109, 104, 36, "readout r_t", stroke="ink")
     made.node(338, 28, 92, 36, "word y_t", stroke="ink")
     if shape:
-        made.text(398, 152, f"W_c {shape}", size=12)
+        made.text(398, 142, "W_c", size=12, bold=True)
+        made.text(398, 158, shape, size=11)
     return made
 
 
@@ -73,7 +76,9 @@ def _attention(made: Picture, asks: str) -> None:
     """The box that gives c_t, and who asks it."""
     told = asks in _ASKS and asks != "none"
     made.node(136, 70, 150, 42, "attention" if told else "last encoder state", stroke="gold", bold=told)
-    made.text(136, 40, "h_1 … h_S" if told else "the same c at every step", size=12, anchor="middle", fill="muted")
+    made.text(
+        136, 40, "h_1 … h_S" if told else "the same c at every step", size=12, anchor="middle", fill="muted"
+    )
     if asks == "previous":
         made.bent("M44 178 C44 130 70 120 84 94", "muted", stroke_dasharray="4 3")
         made.text(22, 130, "asks", size=12, fill="muted")

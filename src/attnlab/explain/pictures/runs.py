@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from attnlab.explain.drawing import WIDTH, Bound, Curve, Picture
 from attnlab.explain.pictures.lanes import lanes
+from attnlab.explain.pictures.words import LETTER, context, plane, shares, short, widest
 from attnlab.explain.reading import TERMS, Reading
-
-_LETTER = 7.2
-_LONGEST = 13
 
 
 def pictures_of(reading: Reading) -> dict[str, list[Picture]]:
@@ -23,21 +21,11 @@ def pictures_of(reading: Reading) -> dict[str, list[Picture]]:
             "question": [beams(reading)],
             "score": [score(reading)],
             "softmax": [shares(reading)],
-            "context": [context(reading)],
+            "context": [plane(reading), context(reading)],
             "window": [window(reading)],
             "whole": [heat(reading)],
         }
     return made
-
-
-def short(word: str) -> str:
-    """A word as a label."""
-    return word if len(word) <= _LONGEST else word[: _LONGEST - 1] + "…"
-
-
-def _wide(words: Sequence[str]) -> float:
-    """Width of the widest label."""
-    return max(len(short(word)) for word in words) * _LETTER
 
 
 def doorways(reading: Reading) -> Picture:
@@ -57,8 +45,13 @@ def doorways(reading: Reading) -> Picture:
         x = 8 + step * k
         made.rect(x, 50, step - 3, 26, "accent" if lit else "heat-empty", fill_opacity=0.85 if lit else 1)
         if lit:
-            made.bent(f"M{x + step / 2 - 1.5:.1f} 48 C{x + 40:.1f} 14 330 14 384 {52:.0f}", "gold", head=False,
-                      stroke_width=1.2, stroke_opacity=0.7)  # fmt: skip
+            made.bent(
+                f"M{x + step / 2 - 1.5:.1f} 48 C{x + 40:.1f} 14 330 14 384 {52:.0f}",
+                "gold",
+                head=False,
+                stroke_width=1.2,
+                stroke_opacity=0.7,
+            )
     made.node(416, 64, 72, 36, "decoder", stroke="ink", size=12)
     made.text(8, 100, f"{size} states of K = {facts['K']}", size=12, fill="muted")
     made.text(452, 100, f"{seen:,} numbers to look at", size=12, anchor="end", fill="muted")
@@ -69,7 +62,7 @@ def beams(reading: Reading) -> Picture:
     """A lamp on every source word."""
     words = reading.source
     size = len(words)
-    room = _wide(words)
+    room = widest(words)
     wide = max(WIDTH, 40 + 13 * size)
     step = (wide - 40) / size
     flat = step > room + 6
@@ -109,14 +102,20 @@ def score(reading: Reading) -> Picture:
     made = Picture(
         "score",
         f"The score of {reading.name}",
-        f"{facts['formula']}, with {facts['scorer']}; {facts['parameters']:,} parameters of the attention. The "
+        f"{facts['formula']}, with {facts['scorer']}; {facts['parameters']:,} parameters of the "
+        f"attention. The "
         "heaviest word of step {t} is {heaviest}.",
         height=232 if reading.steps[0]["terms"] else 84,
     )
     made.text(4, 20, facts["formula"], size=15, bold=True)
     made.text(4, 44, facts["scorer"], size=12)
-    made.text(4, 64, f"H = {facts['H']}, K = {facts['K']}; scorer and window: {facts['parameters']:,} parameters",
-              size=12, fill="muted")  # fmt: skip
+    made.text(
+        4,
+        64,
+        f"H = {facts['H']}, K = {facts['K']}; scorer and window: {facts['parameters']:,} parameters",
+        size=12,
+        fill="muted",
+    )
     if reading.steps[0]["terms"]:
         largest = max(abs(row["value"]) for step in reading.steps for row in step["terms"]) or 1.0
         made.text(4, 96, "the score of {heaviest}, taken apart", size=12, bold=True)
@@ -132,87 +131,14 @@ def score(reading: Reading) -> Picture:
     return made
 
 
-Column = tuple[str, str, int, str, Callable[[float], tuple[float, float]]]
-
-
-def _listed(made: Picture, reading: Reading, columns: Sequence[Column]) -> None:
-    """A row a source word, a bar and a number a column."""
-    left = 12 + _wide(reading.source)
-    wide = (made.width - left - 4) / len(columns)
-    for c, (title, path, digits, fill, scaling) in enumerate(columns):
-        x = left + wide * c
-        zero, unit = scaling(wide - 62)
-        made.text(x, 16, title, size=12, bold=True)
-        for k in range(len(reading.source)):
-            y = 26 + 19 * k
-            made.bar(f"{path}.{k}", x + zero, y, unit, 14, fill)
-            made.text(x + wide - 12, y + 12, f"{{{path}.{k}:{digits}}}", size=11, anchor="end")
-        made.line(x + zero, 22, x + zero, 26 + 19 * len(reading.source), "line-strong")
-    for k, word in enumerate(reading.source):
-        made.text(4, 38 + 19 * k, short(word), size=12, fill="muted")
-
-
-def _signed(values: Sequence[float | None]) -> Callable[[float], tuple[float, float]]:
-    """A scale with a zero line that has room for the least and the most."""
-    there = [value for value in values if value is not None] or [0.0]
-    low, high = min(0.0, *there), max(0.0, *there)
-    span = (high - low) or 1.0
-    return lambda room: (room * -low / span, room / span)
-
-
-def shares(reading: Reading) -> Picture:
-    """Score, exponential and share of every source word."""
-    made = Picture(
-        "shares",
-        f"From scores to shares in {reading.name}",
-        "At step {t}, for {word}: the largest share is {top:3}, of {heaviest}; the weights add up to {sum:3}.",
-        height=58 + 19 * len(reading.source),
-    )
-    scores = [value for step in reading.steps for value in step["e"]]
-    unit: Callable[[float], tuple[float, float]] = lambda room: (0.0, room)  # noqa: E731
-    _listed(
-        made,
-        reading,
-        [
-            ("score", "e", 2, "accent", _signed(scores)),
-            ("e^(score − best)", "bright", 3, "accent", unit),
-            ("weight", "a", 3, "gold", unit),
-        ],
-    )
-    made.text(4, 50 + 19 * len(reading.source), "step {t}, {word}: the weights add up to {sum:3}", size=12, fill="muted")
-    return made
-
-
-def context(reading: Reading) -> Picture:
-    """Share, cosine and distance of every source word."""
-    made = Picture(
-        "context",
-        f"What the context of {reading.name} is near to",
-        "At step {t} the context is {norm:2} long. Heaviest: {heaviest}; nearest: {nearest}, {verdict}.",
-        height=74 + 19 * len(reading.source),
-    )
-    cosines = [value for step in reading.steps for value in step["cosine"]]
-    distances = [value for step in reading.steps for value in step["distance"]]
-    unit: Callable[[float], tuple[float, float]] = lambda room: (0.0, room)  # noqa: E731
-    columns: list[Column] = [
-        ("weight", "a", 3, "gold", unit),
-        ("cosine", "cosine", 3, "accent", _signed(cosines)),
-        ("distance", "distance", 4, "muted", _signed(distances)),
-    ]
-    _listed(made, reading, columns)
-    bottom = 26 + 19 * len(reading.source)
-    made.text(4, bottom + 20, "c is {norm:2} long; heaviest: {heaviest};", size=12)
-    made.text(4, bottom + 38, "nearest: {nearest}, {verdict}", size=12)
-    return made
-
-
 def window(reading: Reading) -> Picture:
     """The weights in their window, and the entropy of every step."""
     facts, size = reading.facts, len(reading.source)
     made = Picture(
         "window",
         f"The window of {reading.name}",
-        "At step {t}, for {word}, {scored} of the source positions are scored, {first} to {last}; entropy {entropy:2}.",
+        "At step {t}, for {word}, {scored} of the source positions are scored, {first} to {last}; "
+        "entropy {entropy:2}.",
         height=286,
     )
     step, base, tall = (WIDTH - 20) / size, 112, 84
@@ -221,14 +147,28 @@ def window(reading: Reading) -> Picture:
         x = 10 + step * k
         made.rect(x + 1, base + 2, max(step - 2, 1), 3, "line-strong")
         made.rect(x + 1, Bound(f"a.{k}", -tall, base), max(step - 2, 1), Bound(f"a.{k}", tall), "heat", rx=1)
-    made.line(Bound("first", step, 10 - step), base + 10, Bound("last", step, 10), base + 10, "gold", stroke_width=2.4)
+    made.line(
+        Bound("first", step, 10 - step),
+        base + 10,
+        Bound("last", step, 10),
+        base + 10,
+        "gold",
+        stroke_width=2.4,
+    )
     if facts["local"]:
         centre = Bound("centre", step, 10 - step / 2)
         made.line(centre, base - tall, centre, base + 16, "gold", stroke_dasharray="3 3")
-        made.text(452, base + 30, "centre {centre:1}, D = " + str(facts["D"]), size=12, anchor="end", fill="muted")
+        made.text(
+            452, base + 30, "centre {centre:1}, D = " + str(facts["D"]), size=12, anchor="end", fill="muted"
+        )
     if "gauss" in reading.steps[0]:
-        made.add("polyline", points=Curve("gauss", 10 + step / 2, step, base, -tall), fill="none", stroke="warn",
-                 stroke_width=1.5)  # fmt: skip
+        made.add(
+            "polyline",
+            points=Curve("gauss", 10 + step / 2, step, base, -tall),
+            fill="none",
+            stroke="warn",
+            stroke_width=1.5,
+        )
     made.text(8, base + 30, "weights of the source positions", size=12, fill="muted")
     _entropies(made, reading)
     return made
@@ -240,16 +180,21 @@ def _entropies(made: Picture, reading: Reading) -> None:
     most = max(max(step["entropy"] for step in reading.steps), 1.0)
     left, base, tall = 30, 258, 70
     dx = (WIDTH - left - 14) / max(count - 1, 1)
-    made.text(8, base - tall - 14, "entropy of the weights, step by step; now {entropy:2}", size=12, bold=True)
+    made.text(
+        8, base - tall - 14, "entropy of the weights, step by step; now {entropy:2}", size=12, bold=True
+    )
     for value in range(int(most) + 1):
         y = base - tall * value / most
         made.line(left, y, WIDTH - 14, y, "line")
         made.text(left - 6, y + 4, str(value), size=11, anchor="end", fill="muted")
     points = " ".join(
-        f"{left + dx * k:.1f},{base - tall * step['entropy'] / most:.1f}" for k, step in enumerate(reading.steps)
+        f"{left + dx * k:.1f},{base - tall * step['entropy'] / most:.1f}"
+        for k, step in enumerate(reading.steps)
     )
     made.add("polyline", points=points, fill="none", stroke="accent", stroke_width=1.8)
-    made.add("circle", cx=Bound("t", dx, left - dx), cy=Bound("entropy", -tall / most, base), r=4.5, fill="gold")
+    made.add(
+        "circle", cx=Bound("t", dx, left - dx), cy=Bound("entropy", -tall / most, base), r=4.5, fill="gold"
+    )
     made.text(left, base + 18, "step 1", size=11, fill="muted")
     made.text(WIDTH - 14, base + 18, str(count), size=11, anchor="end", fill="muted")
 
@@ -257,14 +202,15 @@ def _entropies(made: Picture, reading: Reading) -> None:
 def heat(reading: Reading) -> Picture:
     """All steps at once, with the gold links outlined."""
     across, down = reading.source, reading.target
-    left = 14 + _wide(down)
+    left = 14 + widest(down)
     size = max(13.0, min(26.0, (WIDTH - left - 14) / len(across)))
-    top = 16 + _wide(across) * 0.86
-    slant = _LETTER * len(short(across[-1])) * 0.5
+    top = 16 + widest(across) * 0.86
+    slant = LETTER * len(short(across[-1])) * 0.5
     made = Picture(
         "heat",
         f"Where {reading.name} looked at every step",
-        "A map with a row for each word written and a column for each source word; the row of step {t}, {word}, is "
+        "A map with a row for each word written and a column for each source word; the row of step {t}, "
+        "{word}, is "
         "outlined. Its largest weight is {top:2}, on {heaviest}.",
         height=top + 8 + size * len(down),
         width=max(WIDTH, left + size * len(across) + slant),
@@ -282,7 +228,22 @@ def heat(reading: Reading) -> Picture:
             if weight > 0.004:
                 made.rect(x + 0.5, y + 0.5, size - 1, size - 1, "heat", fill_opacity=weight)
     for i, j in reading.gold or ():
-        made.rect(left + size * j + 1, top + size * i + 1, size - 2, size - 2, "none", stroke="gold", stroke_width=1.8)
-    made.rect(left - 1, Bound("t", size, top - size - 1), size * len(across) + 2, size + 2, "none", stroke="ink",
-              stroke_width=1.5)  # fmt: skip
+        made.rect(
+            left + size * j + 1,
+            top + size * i + 1,
+            size - 2,
+            size - 2,
+            "none",
+            stroke="gold",
+            stroke_width=1.8,
+        )
+    made.rect(
+        left - 1,
+        Bound("t", size, top - size - 1),
+        size * len(across) + 2,
+        size + 2,
+        "none",
+        stroke="ink",
+        stroke_width=1.5,
+    )
     return made

@@ -1,5 +1,7 @@
 """Step 3: the products of a dot, its shadow, and the funnel of the additive score."""
 
+# ruff: noqa: RUF001 (mathematical signs)
+
 from __future__ import annotations
 
 from attnlab.explain import example, filling
@@ -37,7 +39,8 @@ def shadow() -> Picture:
     made = Picture(
         "dot_shadow",
         "The dot product as a shadow",
-        "Each state as a flat arrow with s at its angle to it. Shadows of s: on der {dot.shadow.0:2}, on Hund "
+        "Each state as a flat arrow with s at its angle to it. Shadows of s: on der {dot.shadow.0:2}, on "
+        "Hund "
         "{dot.shadow.1:2}, on schlief {dot.shadow.2:2}.",
         height=216,
     )
@@ -68,8 +71,10 @@ def funnel(j: int) -> Picture:
     made = Picture(
         f"funnel_{j + 1}",
         f"The additive score of {word}, number by number",
-        f"W, 3 by 4, times s gives {{additive.Ws.0:2}}, {{additive.Ws.1:2}}, {{additive.Ws.2:2}}; U, 3 by 4, times "
-        f"the state of {word} gives {{additive.Uh.{j}.0:2}}, {{additive.Uh.{j}.1:2}}, {{additive.Uh.{j}.2:2}}. "
+        f"W, 3 by 4, times s gives {{additive.Ws.0:2}}, {{additive.Ws.1:2}}, {{additive.Ws.2:2}}; U, 3 "
+        f"by 4, times "
+        f"the state of {word} gives {{additive.Uh.{j}.0:2}}, {{additive.Uh.{j}.1:2}}, "
+        f"{{additive.Uh.{j}.2:2}}. "
         f"Their sum through tanh, weighed by v, gives {{additive.score.{j}:4}}.",
         height=352,
     )
@@ -89,18 +94,30 @@ def funnel(j: int) -> Picture:
         made.text(x + 182, 62, f"{name} {asked}: 3", size=12, anchor="middle", fill="muted")
         made.vector(x + 160, 68, result, cell=(44, 20))
     columns = (
-        ("W s", 64), (f"U {h}", 128), ("sum", 200), ("tanh", 276), ("v", 336), ("", 404),
-    )  # fmt: skip
+        ("W s", 64),
+        (f"U {h}", 128),
+        ("sum", 200),
+        ("tanh", 276),
+        ("v", 336),
+        ("", 404),
+    )
     for name, x in columns:
         made.text(x, 168, name, size=12, anchor="middle", fill="muted")
     for u in range(3):
         y = 194 + 26 * u
         for text, x in (
-            (f"{{additive.Ws.{u}:2}}", 64), ("+", 96), (f"{{additive.Uh.{j}.{u}:2}}", 128), ("=", 162),
-            (f"{{additive.inside.{j}.{u}:2}}", 200), ("→", 236), (f"{{additive.tanh.{j}.{u}:4}}", 276), ("×", 312),
-            (filling.shown(example.V[u], 1, minus=MINUS), 336), ("=", 362),
+            (f"{{additive.Ws.{u}:2}}", 64),
+            ("+", 96),
+            (f"{{additive.Uh.{j}.{u}:2}}", 128),
+            ("=", 162),
+            (f"{{additive.inside.{j}.{u}:2}}", 200),
+            ("→", 236),
+            (f"{{additive.tanh.{j}.{u}:4}}", 276),
+            ("×", 312),
+            (filling.shown(example.V[u], 1, minus=MINUS), 336),
+            ("=", 362),
             (f"{{additive.terms.{j}.{u}:4}}", 404),
-        ):  # fmt: skip
+        ):
             made.text(x, y, text, anchor="middle", size=13)
     made.arrow(230, 262, 230, 306, "gold", stroke_width=2.4)
     made.text(242, 286, "add up", size=12, fill="muted")

@@ -1,5 +1,7 @@
 """Steps 4 and 7: from scores to shares, the Jacobian, and the corners."""
 
+# ruff: noqa: RUF001 (mathematical signs)
+
 from __future__ import annotations
 
 from attnlab.explain import example
@@ -13,7 +15,8 @@ def softmax() -> Picture:
     made = Picture(
         "softmax",
         "From scores to shares",
-        "Scores {e.0:4}, {e.1:4}, {e.2:4}. Exponentials {exp.0:4}, {exp.1:4}, {exp.2:4}. Shares {a.0:4}, {a.1:4}, "
+        "Scores {e.0:4}, {e.1:4}, {e.2:4}. Exponentials {exp.0:4}, {exp.1:4}, {exp.2:4}. Shares {a.0:4}, "
+        "{a.1:4}, "
         "{a.2:4}. Divided by their sum the scores would give {divided.0:2}, {divided.1:2}, {divided.2:2}.",
         height=246,
     )
@@ -42,7 +45,8 @@ def jacobian() -> Picture:
     made = Picture(
         "jacobian",
         "The Jacobian of the softmax at this point",
-        "Slopes of the shares. On the diagonal {jacobian.0.0:4}, {jacobian.1.1:4}, {jacobian.2.2:4}; elsewhere "
+        "Slopes of the shares. On the diagonal {jacobian.0.0:4}, {jacobian.1.1:4}, {jacobian.2.2:4}; "
+        "elsewhere "
         "{jacobian.0.1:4}, {jacobian.0.2:4}, {jacobian.1.2:4}, the same on both sides.",
         height=246,
     )
@@ -56,7 +60,9 @@ def jacobian() -> Picture:
             made.rect(x, y, 104, 50, "accent", rx=4, fill_opacity=Bound(f"jacobian.{i}.{j}", 1.8, 0, "above"))
             made.rect(x, y, 104, 50, "warn", rx=4, fill_opacity=Bound(f"jacobian.{i}.{j}", -1.8, 0, "below"))
             made.text(x + 52, y + 30, f"{{jacobian.{i}.{j}:+4}}", anchor="middle")
-    made.text(250, 232, "slopes of the shares (rows); each row adds up to 0", size=12, anchor="middle", fill="muted")
+    made.text(
+        250, 232, "slopes of the shares (rows); each row adds up to 0", size=12, anchor="middle", fill="muted"
+    )
     return made
 
 
@@ -65,8 +71,10 @@ def corners() -> Picture:
     made = Picture(
         "corners",
         "Four corners of attention",
-        "Equal scores give each of three words a third. A question twenty times as large gives Hund all. One word "
-        "has the share 1. A state of 4 and one of 6 numbers have no dot product: make them equal, or put a matrix "
+        "Equal scores give each of three words a third. A question twenty times as large gives Hund all. "
+        "One word "
+        "has the share 1. A state of 4 and one of 6 numbers have no dot product: make them equal, or put "
+        "a matrix "
         "between them.",
         height=282,
     )
@@ -83,7 +91,9 @@ def corners() -> Picture:
             made.text(x, top + 13, word, size=12, fill="muted")
             made.bar(f"corners.{path}.{j}", x + 52, top, 110, 16, "gold")
             made.text(x + 216, top + 13, f"{{corners.{path}.{j}:4}}", size=12, anchor="end")
-        made.text(x, y + 42 + 26 * max(len(names), 2) + (14 if len(names) == 3 else 0), note, size=12, fill="muted")
+        made.text(
+            x, y + 42 + 26 * max(len(names), 2) + (14 if len(names) == 3 else 0), note, size=12, fill="muted"
+        )
     x, y = 234, 142
     made.text(x, y + 18, "Unequal sizes", bold=True)
     for name, size, top in (("s", 4, y + 30), ("h_j", 6, y + 56)):

@@ -11,7 +11,8 @@ _ROWS = (
     ("local_m", "local_m: {window.local_m.scored} scored, entropy {window.local_m.entropy:2}", True),
     (
         "local_p",
-        "local_p: {window.local_p.scored} scored, sum {window.local_p.sum:2}, entropy {window.local_p.entropy:2}",
+        "local_p: {window.local_p.scored} scored, sum {window.local_p.sum:2}, entropy "
+        "{window.local_p.entropy:2}",
         True,
     ),
 )
@@ -22,7 +23,8 @@ def window() -> Picture:
     made = Picture(
         "window",
         "Three windows over {window.S} words of equal score",
-        "global weighs all {window.S} words; local_m the words {window.local_m.first} to {window.local_m.last} around "
+        "global weighs all {window.S} words; local_m the words {window.local_m.first} to "
+        "{window.local_m.last} around "
         "{window.local_m.centre:0}; local_p the words {window.local_p.first} to {window.local_p.last} around "
         "{window.local_p.centre:2}, under a Gaussian.",
         height=330,
@@ -33,17 +35,37 @@ def window() -> Picture:
         for k in range(example.LONGEST):
             x = LEFT + PLACE * k
             made.rect(x + 1, base + 2, PLACE - 2, 3, "line-strong", fill_opacity=Bound(f"window.there.{k}"))
-            made.rect(x + 1, Bound(f"window.{name}.weights.{k}", -TALL, base), PLACE - 2,
-                      Bound(f"window.{name}.weights.{k}", TALL), "heat", rx=1)  # fmt: skip
-        left, right = Bound(f"window.{name}.first", PLACE, LEFT - PLACE), Bound(f"window.{name}.last", PLACE, LEFT)
+            made.rect(
+                x + 1,
+                Bound(f"window.{name}.weights.{k}", -TALL, base),
+                PLACE - 2,
+                Bound(f"window.{name}.weights.{k}", TALL),
+                "heat",
+                rx=1,
+            )
+        left, right = (
+            Bound(f"window.{name}.first", PLACE, LEFT - PLACE),
+            Bound(f"window.{name}.last", PLACE, LEFT),
+        )
         made.line(left, base + 10, right, base + 10, "gold", stroke_width=2.4)
         if local:
             centre = Bound(f"window.{name}.centre", PLACE, LEFT - PLACE / 2)
             made.line(centre, base - 60, centre, base + 16, "gold", stroke_dasharray="3 3")
     base = 108 * 2 + 86
-    made.add("polyline", points=Curve("window.gauss", LEFT + PLACE / 2, PLACE, base, -TALL), fill="none", stroke="warn",
-             stroke_width=1.5)  # fmt: skip
-    made.text(LEFT, 325, "bars: weights; gold: the interval that is scored, and its centre; line: the Gaussian", size=11, fill="muted")
+    made.add(
+        "polyline",
+        points=Curve("window.gauss", LEFT + PLACE / 2, PLACE, base, -TALL),
+        fill="none",
+        stroke="warn",
+        stroke_width=1.5,
+    )
+    made.text(
+        LEFT,
+        325,
+        "bars: weights; gold: the interval that is scored, and its centre; line: the Gaussian",
+        size=11,
+        fill="muted",
+    )
     return made
 
 
@@ -52,7 +74,8 @@ def growth() -> Picture:
     made = Picture(
         "growth",
         "Entropy as the source grows",
-        "With equal scores the entropy of a global attention grows as log S, to {growth.global.59:2} at 60 words; "
+        "With equal scores the entropy of a global attention grows as log S, to {growth.global.59:2} at "
+        "60 words; "
         "local_m stays at {growth.local_m.59:2} and local_p near {growth.local_p.59:2}.",
         height=256,
     )
@@ -67,9 +90,20 @@ def growth() -> Picture:
     made.text(left + wide / 2, base + 37, "words of the source, S", size=12, anchor="middle", fill="muted")
     made.text(2, 14, "entropy, nats", size=12, fill="muted")
     for k, name in enumerate(("global", "local_m", "local_p"), start=1):
-        made.add("polyline", points=Curve(f"growth.{name}", left, step, base, -tall), fill="none",
-                 stroke=f"series-{k}", stroke_width=2.4)  # fmt: skip
+        made.add(
+            "polyline",
+            points=Curve(f"growth.{name}", left, step, base, -tall),
+            fill="none",
+            stroke=f"series-{k}",
+            stroke_width=2.4,
+        )
         shift = {"global": 4, "local_m": -2, "local_p": 12}[name]
-        made.text(left + wide + 6, Bound(f"growth.{name}.59", -tall, base + shift), f"{name} {{growth.{name}.59:2}}",
-                  size=12, fill=f"series-{k}", bold=True)  # fmt: skip
+        made.text(
+            left + wide + 6,
+            Bound(f"growth.{name}.59", -tall, base + shift),
+            f"{name} {{growth.{name}.59:2}}",
+            size=12,
+            fill=f"series-{k}",
+            bold=True,
+        )
     return made
