@@ -1,5 +1,6 @@
 """The command as its users meet it: help, refusals, single runs, and the same from Python."""
 
+import gc
 import importlib
 import subprocess
 import sys
@@ -297,6 +298,29 @@ def test_train_is_a_function_in_python_too(stand_in: list[Any], tmp_path: Path) 
     assert not GlobalHydra.instance().is_initialized()
     assert not HydraConfig.initialized()
     assert version.getbase() is before
+
+
+def test_the_collector_sleeps_through_the_imports_and_wakes_for_the_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    module: Any = importlib.import_module("attnlab.train")
+    run = importlib.import_module("attnlab.run")
+    awake: list[bool] = []
+
+    def main() -> None:
+        awake.append(gc.isenabled())
+        module._run(None, tmp_path)
+
+    monkeypatch.setattr(module, "main", main)
+    monkeypatch.setattr(module.compose, "cell_dict", lambda config: {})
+    monkeypatch.setattr(run, "run_cell", lambda config, folder: awake.append(gc.isenabled()) or {})
+    try:
+        module._alone()
+        assert awake == [False, True]
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.enable()
+        gc.unfreeze()
 
 
 def test_train_leaves_an_outer_hydra_as_it_was(stand_in: list[Any], repository: Path) -> None:
