@@ -1,0 +1,312 @@
+"""What one decoder step costs by the length of the source: a local window beside global attention.
+
+    python benchmarks/windows.py --note benchmarks/windows.md [--keep FILE.json] [--only post_combine/general]
+
+Decoder and search are attnlab's own; an encoder that hands out the same states stands in for a real one. Each
+number is a slope: the cost of a batch with many target steps less that of one with few, over the difference
+in steps. So what happens once a batch (preparing the keys, the gradient of all source states) drops out,
+however long the source is; what a step does again over the whole source does not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import sys
+import time
+import weakref
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+from machine import commit, description, versions
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from attnlab.attention import Additive, General, Global, LocalM, LocalP
+from attnlab.model import Combine, InputFeeding, PostCombine, PostCombineFeeding, Seq2Seq
+from attnlab.search import Search
+
+SIZE, HALF_WIDTH, BATCH, BEAM, WORDS = 512, 10, 4, 5, 200
+LENGTHS = (13, 20, 30, 50, 100, 200, 500, 1000, 2000, 5000)
+FEW, MANY, ROUNDS = 5, 25, 5
+ORDERS = {
+    "post_combine": PostCombine,
+    "input_feeding": InputFeeding,
+    "post_combine_feeding": PostCombineFeeding,
+}
+SCORERS = {"general": General, "additive": partial(Additive, units=SIZE)}
+WINDOWS = {
+    "global": Global,
+    "local_m": partial(LocalM, half_width=HALF_WIDTH),
+    "local_p": partial(LocalP, half_width=HALF_WIDTH),
+}
+CELLS = [
+    f"{order}/{scorer}/{window}"
+    for order in ("post_combine", "input_feeding")
+    for scorer in SCORERS
+    for window in WINDOWS
+]
+MEASURES = {
+    "train": "training, forward and backward: ms a step",
+    "memory": "training: MiB a step kept until the backward pass",
+    "search": f"search, beam of {BEAM}: ms a step",
+}
+
+
+class Given(nn.Module):
+    """An encoder whose states are there already."""
+
+    hidden_size, layers = SIZE, 1
+
+    def __init__(self, length: int) -> None:
+        super().__init__()
+        self.states = nn.Parameter(torch.randn(BATCH, length, SIZE))
+
+    def forward(self, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """The states, and zeros as the final ones."""
+        zeros = self.states.new_zeros(1, BATCH, SIZE)
+        return self.states, (zeros, zeros)
+
+
+class Peak(TorchDispatchMode):
+    """The most bytes of new tensors that were alive at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.alive = self.peak = 0
+        self.known: set[int] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Counts the storage of what comes out, until it is freed."""
+        out = func(*args, **(kwargs or {}))
+        old = {x.untyped_storage()._cdata for x in tree_leaves((args, kwargs)) if type(x) is Tensor}
+        for x in tree_leaves(out):
+            if type(x) is Tensor and x.untyped_storage()._cdata not in old | self.known:
+                storage = x.untyped_storage()
+                self.known.add(storage._cdata)
+                self.alive += storage.nbytes()
+                weakref.finalize(storage, self.freed, storage._cdata, storage.nbytes())
+        self.peak = max(self.peak, self.alive)
+        return out
+
+    def freed(self, which: int, size: int) -> None:
+        """One storage less."""
+        self.known.discard(which)
+        self.alive -= size
+
+
+def model(order: str, scorer: str, window: str, length: int) -> Seq2Seq:
+    """A cell with parameters of the usual size."""
+    torch.manual_seed(1)
+    return Seq2Seq(
+        WORDS,
+        WORDS,
+        encoder=lambda input_size: Given(length),
+        decoder=partial(ORDERS[order], hidden_size=SIZE),
+        readout=Combine,
+        scorer=SCORERS[scorer],
+        window=WINDOWS[window],
+        hidden_size=SIZE,
+        embedding_size=64,
+    )
+
+
+def train(cell: Seq2Seq, length: int, steps: int) -> None:
+    """One batch, forward and backward."""
+    lengths = torch.full((BATCH,), length)
+    target = torch.randint(4, WORDS, (BATCH, steps))
+    cell(torch.ones(BATCH, length, dtype=torch.int64), lengths, target).readouts.sum().backward()
+    cell.zero_grad()
+
+
+def search(cell: Seq2Seq, length: int, steps: int) -> None:
+    """One batch, every hypothesis forced to so many steps."""
+    find = Search(beam_size=BEAM, min_length=steps - 1, max_length=steps)
+    find(cell, torch.ones(BATCH, length, dtype=torch.int64), torch.full((BATCH,), length), end=3)
+
+
+def slope(of: Callable[[int], float], rounds: int) -> float:
+    """The rise of a cost from one step to the next: medians of rounds in turn, after one to warm up."""
+    found: dict[int, list[float]] = {FEW: [], MANY: []}
+    for again in range(rounds + 1):
+        for steps, values in found.items():
+            value = of(steps)
+            if again:
+                values.append(value)
+    return (median(found[MANY]) - median(found[FEW])) / (MANY - FEW)
+
+
+def measure(cell: str, kind: str, length: int) -> float:
+    """One number: ms or MiB a step."""
+    made = model(*cell.split("/"), length)
+    run = partial(search if kind == "search" else train, made, length)
+
+    def seconds(steps: int) -> float:
+        began = time.perf_counter()
+        run(steps)
+        return time.perf_counter() - began
+
+    def held(steps: int) -> float:
+        gc.collect()
+        with Peak() as seen:
+            run(steps)
+        return seen.peak
+
+    if kind == "memory":
+        return slope(held, 1) / 2**20
+    return slope(seconds, ROUNDS) * 1e3
+
+
+def crossover(one: dict[int, float], other: dict[int, float]) -> str:
+    """The length from which `one` costs less than `other`, on straight lines between what was measured."""
+    lengths = sorted(one)
+    if all(one[s] < other[s] for s in lengths):
+        return f"below {lengths[0]}"
+    if one[lengths[-1]] >= other[lengths[-1]]:
+        return f"above {lengths[-1]:,}"
+    a, b = [(a, b) for a, b in pairwise(lengths) if one[a] >= other[a] and one[b] < other[b]][-1]
+    before, after = one[a] - other[a], other[b] - one[b]
+    return f"{a + (b - a) * before / (before + after):,.0f}"
+
+
+def tables(found: dict[str, float], lengths: list[int], cells: list[str]) -> list[str]:
+    """A table a measure, and the crossover lengths."""
+    lines: list[str] = []
+
+    def row(cell: str, kind: str) -> dict[int, float]:
+        return {length: found[f"{cell} {kind} {length}"] for length in lengths}
+
+    for kind, told in MEASURES.items():
+        head = f"| S | {' | '.join(f'{length:,}' for length in lengths)} | from S = 50 to {lengths[-1]:,} |"
+        lines += [f"## {told[0].upper()}{told[1:]}", "", head, "|---" + "|---:" * (len(lengths) + 1) + "|"]
+        for cell in cells:
+            values = row(cell, kind)
+            numbers = " | ".join(f"{value:.2f}" for value in values.values())
+            lines.append(f"| `{cell}` | {numbers} | x {values[lengths[-1]] / values[50]:.2f} |")
+        lines.append("")
+    lines += ["## From which length a window costs less than global attention", ""]
+    lines += [f"| | {' | '.join(MEASURES)} |", "|---" + "|---:" * len(MEASURES) + "|"]
+    for cell in cells:
+        wide = cell.rsplit("/", 1)[0] + "/global"
+        if cell != wide and wide in cells:
+            at = " | ".join(crossover(row(cell, kind), row(wide, kind)) for kind in MEASURES)
+            lines.append(f"| `{cell}` | {at} |")
+    return lines
+
+
+def draw(found: dict[str, float], lengths: list[int], cells: list[str], path: Path) -> None:
+    """The measures by length, a panel for each and each scorer."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "windows"
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(len(MEASURES), 2, figsize=(8.5, 9), sharex=True, sharey="row", squeeze=False)
+    marks = {"global": ("black", "s"), "local_m": ("0.55", "^"), "local_p": ("#0072b2", "o")}
+    dashes = {"post_combine": "-", "input_feeding": "--", "post_combine_feeding": ":"}
+    for panels, (kind, told) in zip(axes, MEASURES.items(), strict=True):
+        for panel, scorer in zip(panels, SCORERS, strict=True):
+            for cell in cells:
+                order, of, window = cell.split("/")
+                if of == scorer:
+                    colour, mark = marks[window]
+                    values = [found[f"{cell} {kind} {length}"] for length in lengths]
+                    panel.plot(
+                        lengths,
+                        values,
+                        dashes[order],
+                        marker=mark,
+                        color=colour,
+                        markersize=4,
+                        markerfacecolor=colour if order == "post_combine" else "white",
+                        label=f"{window}, {order}",
+                    )
+            panel.set(xscale="log", yscale="log", title=f"{scorer}: {told.split(':')[0]}")
+            panel.title.set_fontsize(9)
+            panel.grid(color="0.9", which="major")
+        panels[0].set_ylabel(told.split(":")[1].strip())
+    for panel in axes[-1]:
+        panel.set(xlabel="source length S", xticks=lengths[::3], xticklabels=[f"{s:,}" for s in lengths[::3]])
+        panel.minorticks_off()
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="lower center", ncols=3, fontsize=8, frameon=False)
+    figure.tight_layout(rect=(0, 0.06, 1, 1))
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    plt.close(figure)
+
+
+NOTE = """# What a decoder step costs by the length of the source
+
+B = {batch}, U = H = K = {size}, D = {half}, float32, {threads} threads. The cost of a batch of {many} target
+steps less that of one of {few}, over the difference: what happens once a batch (preparing the keys, the
+gradient of all source states) drops out. `post_combine` asks with all states at once, `input_feeding` step
+after step. A step is the whole decoder's: recurrence, attention, readout; in search also the choice of
+hypotheses and the weights of those returned, over all S positions.
+
+![cost of a step by source length]({figure})
+
+{tables}
+
+{day}; commit {commit}; {machine}; {versions}; `{command}`.
+"""
+
+
+def main() -> None:
+    """Measures what is not kept yet, prints it, and writes the note."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--note", type=Path, help="write the tables there, and the figure beside it as .svg")
+    parser.add_argument("--keep", type=Path, help="numbers of earlier calls; new ones are added")
+    parser.add_argument("--only", default="", help="measure the cells that begin so: ORDER/SCORER/WINDOW")
+    parser.add_argument("--measures", nargs="+", choices=MEASURES, default=list(MEASURES))
+    parser.add_argument("--lengths", type=int, nargs="+", default=list(LENGTHS), help="S; 50 must be there")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--again", action="store_true", help="measure what is kept, too")
+    asked = parser.parse_args()
+    torch.set_num_threads(asked.threads)
+    found: dict[str, float] = {}
+    if asked.keep and asked.keep.exists():
+        found = json.loads(asked.keep.read_text(encoding="utf-8"))
+    for cell in CELLS:
+        for kind in asked.measures:
+            for length in asked.lengths:
+                key = f"{cell} {kind} {length}"
+                if cell.startswith(asked.only) and (asked.again or key not in found):
+                    found[key] = measure(cell, kind, length)
+                    print(f"{key}: {found[key]:.3f}", flush=True)
+                    if asked.keep:
+                        asked.keep.write_text(json.dumps(found, indent=0), encoding="utf-8")
+    if asked.note:
+        wanted = [(f"{cell} {kind} {s}", cell) for cell in CELLS for kind in MEASURES for s in asked.lengths]
+        lacking = {cell for key, cell in wanted if key not in found}
+        cells = [cell for cell in CELLS if cell not in lacking]
+        figure = asked.note.with_suffix(".svg")
+        draw(found, asked.lengths, cells, figure)
+        text = NOTE.format(
+            batch=BATCH,
+            size=SIZE,
+            half=HALF_WIDTH,
+            threads=asked.threads,
+            few=FEW,
+            many=MANY,
+            figure=figure.name,
+            tables="\n".join(tables(found, asked.lengths, cells)),
+            day=f"{datetime.now(UTC):%Y-%m-%d}",
+            commit=commit(),
+            machine=description(asked.threads),
+            versions=versions(),
+            command=" ".join(["python benchmarks/windows.py", *sys.argv[1:]]),
+        )
+        asked.note.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
