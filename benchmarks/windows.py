@@ -37,6 +37,7 @@ from attnlab.search import Search
 SIZE, HALF_WIDTH, BATCH, BEAM, WORDS = 512, 10, 4, 5, 200
 LENGTHS = (13, 20, 30, 50, 100, 200, 500, 1000, 2000, 5000)
 FEW, MANY, ROUNDS = 5, 25, 5
+LONG, MANY_IF_LONG = 500, 205  # from so many source positions on a window's step is lost in its batch's cost
 ORDERS = {
     "post_combine": PostCombine,
     "input_feeding": InputFeeding,
@@ -133,20 +134,23 @@ def search(cell: Seq2Seq, length: int, steps: int) -> None:
     find(cell, torch.ones(BATCH, length, dtype=torch.int64), torch.full((BATCH,), length), end=3)
 
 
-def slope(of: Callable[[int], float], rounds: int) -> float:
+def slope(of: Callable[[int], float], many: int, rounds: int) -> float:
     """The rise of a cost from one step to the next: medians of rounds in turn, after one to warm up."""
-    found: dict[int, list[float]] = {FEW: [], MANY: []}
+    found: dict[int, list[float]] = {FEW: [], many: []}
     for again in range(rounds + 1):
         for steps, values in found.items():
             value = of(steps)
             if again:
                 values.append(value)
-    return (median(found[MANY]) - median(found[FEW])) / (MANY - FEW)
+    return (median(found[many]) - median(found[FEW])) / (many - FEW)
 
 
 def measure(cell: str, kind: str, length: int) -> float:
     """One number: ms or MiB a step."""
     made = model(*cell.split("/"), length)
+    attention = made.decoder.attention
+    local = attention is not None and attention.window.local
+    many = MANY_IF_LONG if local and length >= LONG and kind != "memory" else MANY
     run = partial(search if kind == "search" else train, made, length)
 
     def seconds(steps: int) -> float:
@@ -161,8 +165,8 @@ def measure(cell: str, kind: str, length: int) -> float:
         return seen.peak
 
     if kind == "memory":
-        return slope(held, 1) / 2**20
-    return slope(seconds, ROUNDS) * 1e3
+        return slope(held, many, 1) / 2**20
+    return slope(seconds, many, ROUNDS) * 1e3
 
 
 def crossover(one: dict[int, float], other: dict[int, float]) -> str:
@@ -248,7 +252,8 @@ NOTE = """# What a decoder step costs by the length of the source
 
 B = {batch}, U = H = K = {size}, D = {half}, float32, {threads} threads. The cost of a batch of {many} target
 steps less that of one of {few}, over the difference: what happens once a batch (preparing the keys, the
-gradient of all source states) drops out. `post_combine` asks with all states at once, `input_feeding` step
+gradient of all source states) drops out ({long_many} steps, for local windows and times from S = {long} on).
+`post_combine` asks with all states at once, `input_feeding` step
 after step. A step is the whole decoder's: recurrence, attention, readout; in search also the choice of
 hypotheses and the weights of those returned, over all S positions.
 
@@ -296,6 +301,8 @@ def main() -> None:
             half=HALF_WIDTH,
             threads=asked.threads,
             few=FEW,
+            long=LONG,
+            long_many=MANY_IF_LONG,
             many=MANY,
             figure=figure.name,
             tables="\n".join(tables(found, asked.lengths, cells)),
