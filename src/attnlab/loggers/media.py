@@ -11,10 +11,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attnlab.loggers.base import Example, Sample
 from attnlab.metrics.length import label
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 log = logging.getLogger(__name__)
 
@@ -112,19 +115,25 @@ def lengths(buckets: Sequence[Mapping[str, Any]]) -> list[Row]:
 def heat_map(example: Example, tokens: int) -> Any:
     """A W&B image of an attention matrix with its pieces, at most so many rows."""
     import wandb
+
+    return wandb.Image(figure(example, tokens), caption=" ".join(example.hypothesis))
+
+
+def figure(example: Example, tokens: int) -> Figure:
+    """The heat map itself: source pieces across, hypothesis pieces down, at most `tokens` rows."""
     from matplotlib.figure import Figure
 
     weights = example.weights[:tokens]
     rows, columns = weights.shape
-    figure = Figure(figsize=(1.5 + 0.3 * columns, 1.5 + 0.3 * rows), layout="constrained")
-    axes = figure.subplots()
+    drawn = Figure(figsize=(1.5 + 0.3 * columns, 1.5 + 0.3 * rows), layout="constrained")
+    axes = drawn.subplots()
     axes.imshow(weights, cmap="Greys", vmin=0, vmax=1, aspect="auto")
     axes.set_xticks(range(columns), example.source, rotation=90)
     axes.set_yticks(range(rows), example.hypothesis[:rows])
     axes.xaxis.tick_top()
     axes.set_xlabel("source")
     axes.set_ylabel("hypothesis")
-    return wandb.Image(figure, caption=" ".join(example.hypothesis))
+    return drawn
 
 
 @contextmanager
