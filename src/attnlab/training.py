@@ -40,10 +40,13 @@ def summed_loss(model: Any, batch: Batch, label_smoothing: float = 0.0) -> Tenso
     Real positions are picked out before the vocabulary projection, so padding costs no logits and enters
     neither the loss nor the smoothing.
     """
-    steps = batch.target.shape[1]
-    kept = real(batch.target_lengths, steps)
-    readouts = model(batch.source, batch.source_lengths, batch.target).readouts[kept]
-    loss: Tensor = model.cross_entropy(readouts, batch.target[kept], label_smoothing)
+    readouts = model(batch.source, batch.source_lengths, batch.target).readouts.flatten(0, 1)
+    target, steps = batch.target.flatten(), batch.target.shape[1]
+    lengths = batch.target_lengths
+    if lengths.device.type != "cpu" or lengths.min() < steps:  # elsewhere than on a CPU looking is waiting
+        kept = real(lengths, steps).flatten()
+        readouts, target = readouts[kept], target[kept]
+    loss: Tensor = model.cross_entropy(readouts, target, label_smoothing)
     return loss
 
 

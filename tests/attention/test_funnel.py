@@ -5,7 +5,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+import attnlab.attention.funnel as module
 from attnlab.attention.funnel import funnel
+from attnlab.attention.gathering import Gathered
 
 
 def plain(query, keys, v):
@@ -88,3 +90,34 @@ def test_what_is_kept_for_the_backward_pass_does_not_grow_with_queries_times_pla
         funnel(*inputs)
     addresses = {tensor.data_ptr(): tensor.numel() for tensor in kept}
     assert set(addresses) <= {part.data_ptr() for part in inputs}, "only what came in is kept"
+
+
+@given(groups=st.integers(1, 5), piece=st.integers(1, 40))
+def test_pieces_of_any_size_give_the_same(groups, piece):
+    inputs = parts(groups, queries=2, places=3, units=4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "PIECE", piece)
+        found = funnel(*inputs)
+        ours = torch.autograd.grad(found.sin().sum(), inputs)
+    expected = plain(*inputs)
+    torch.testing.assert_close(found, expected)
+    for one, other in zip(ours, torch.autograd.grad(expected.sin().sum(), inputs), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_steps_of_a_loop_add_to_one_gradient_of_the_keys(dtype):
+    query, keys, v = parts(2, queries=1, places=3, units=4)
+    keys = keys.detach().to(dtype).requires_grad_()
+    found = []
+    for used in (Gathered.of(keys), keys):
+        scores, asks = 0, query
+        for _ in range(3):
+            scores = funnel(asks, used, v)
+            asks = asks + scores.mean()
+        found.append(torch.autograd.grad(scores.sum(), (query, keys, v)))
+    for one, other in zip(*found, strict=True):
+        assert one.dtype == other.dtype
+        torch.testing.assert_close(
+            one, other, **({} if dtype == torch.float64 else {"rtol": 0.02, "atol": 0.01})
+        )

@@ -1,5 +1,7 @@
 """One stack of recurrent layers, run in one call and stepped."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 
@@ -68,3 +70,23 @@ def test_dropout_acts_between_the_layers_of_both_ways_and_only_in_training(cell)
     torch.testing.assert_close(*calm, rtol=0, atol=1e-12)
     recurrence.train()
     assert not any(torch.allclose(ours, theirs) for ours, theirs in zip(both(), calm, strict=True))
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("feed", [0, 3])
+def test_within_a_loop_the_joined_matrix_gives_the_same_states_and_gradients(cell, feed):
+    recurrence = make(cell, 2, feed)
+    found = []
+    for context in (recurrence.looping(), nullcontext()):
+        torch.manual_seed(1)
+        x = torch.randn(B, T, E).double()
+        fed = torch.randn(B, feed).double() if feed else None
+        hidden = tuple(torch.randn(2, B, H).double() for _ in range(recurrence.state_parts))
+        with context:
+            for t in range(T):
+                hidden = recurrence.step(recurrence.project(x)[:, t], fed, hidden)
+        total = sum((part**2).sum() for part in hidden)
+        found.append((*hidden, *torch.autograd.grad(total, list(recurrence.parameters()))))
+    for ours, plain in zip(*found, strict=True):
+        torch.testing.assert_close(ours, plain, rtol=0, atol=1e-10)
+    assert recurrence._joined is None

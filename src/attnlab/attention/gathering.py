@@ -114,7 +114,6 @@ class _Ledger:
         product: Tensor = _Times.apply(x.to(kind), page.handle, page, turned)
         return product
 
-
     def total(self, kind: torch.dtype) -> "Total":
         if kind not in self.totals:
             self.totals[kind] = Total(self.matrix.to(kind))

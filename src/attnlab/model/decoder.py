@@ -215,7 +215,7 @@ class _Stepwise(Decoder):
     ) -> tuple[Float[Tensor, "B T R"], Attended]:
         """Step after step; the readouts that nothing waits for are made together at the end."""
         states, fed, answers = [state.top], [], []
-        with gathering(self):
+        with gathering(self), self.recurrence.looping():
             memory = memory.gathered()
             # unbind, not slices: the gradient of a slice is as large as what it was cut from
             for gates in self.recurrence.project(embedded).unbind(1):

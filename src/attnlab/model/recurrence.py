@@ -6,12 +6,15 @@ embedding are the same in every decoder order: W_ih [y; c] = W_ih y + feed c. Th
 gates is computed for all steps in one product.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from attnlab.attention.gathering import Gathered
 from attnlab.model.cells import gru, lstm
 from attnlab.model.dropout import Dropout
 
@@ -52,6 +55,7 @@ class Recurrence(nn.Module):
         self.rnn: Any = rnn
         self.hidden_size = hidden_size
         self.between = Dropout(dropout)
+        self._joined: Tensor | None = None
         gates = rnn.weight_ih_l0.shape[0]
         self.feed = nn.Linear(feed_size, gates, bias=False) if feed_size else None
 
@@ -79,16 +83,36 @@ class Recurrence(nn.Module):
                 below = self.between(layers[-1][0])
                 gates = self._below(below, layer)
             parts = [gates]
-            if layer == 0 and self.feed is not None and fed is not None:
-                parts.append(self.feed(fed))
             h, *c = (part[layer] for part in hidden)
             recurrent = getattr(self.rnn, f"weight_hh_l{layer}")
+            if layer == 0 and self.feed is not None and fed is not None:
+                if self._joined is None:
+                    parts.append(self.feed(fed))
+                else:
+                    h, recurrent = torch.cat((h, fed), dim=-1), self._joined
             if c:
                 layers.append(lstm(*c, *parts, nn.functional.linear(h, recurrent)))
             else:
                 bias = getattr(self.rnn, f"bias_hh_l{layer}")
                 layers.append((gru(h, nn.functional.linear(h, recurrent, bias), *parts),))
-        return tuple(torch.stack(part) for part in zip(*layers, strict=True))
+        # a view where there is one layer: stacking copies
+        return tuple(
+            torch.stack(part) if len(part) > 1 else part[0].unsqueeze(0) for part in zip(*layers, strict=True)
+        )
+
+    @contextmanager
+    def looping(self) -> Iterator[None]:
+        """Within it the state and what is fed meet one matrix: [W_hh, feed] [h; r] = W_hh h + feed r.
+
+        A step outside a loop would join the matrices anew. A GRU's reset gate keeps the two apart.
+        """
+        if self.feed is not None and isinstance(self.rnn, nn.LSTM):
+            both: list[Any] = [self.rnn.weight_hh_l0, self.feed.weight]
+            self._joined = Gathered.of(torch.cat(both, dim=-1))
+        try:
+            yield
+        finally:
+            self._joined = None
 
     def _below(self, values: Float[Tensor, "*G X"], layer: int) -> Float[Tensor, "*G Y"]:
         """The share of a layer's gates that comes from below, with what is added to the gates as it is."""
