@@ -89,12 +89,13 @@ def measure(asked: argparse.Namespace, work: Path) -> None:
         "command": shlex.join(["python", "benchmarks/train.py", *_public(sys.argv[1:])]),
     }
     print(speeds.work(), flush=True)
+    print(f"peers: {', '.join(f'{peer.name} {peer.version()}' for peer in peers) or 'none'}", flush=True)
     turns = [(s, t) for s in asked.settings for t in contenders if t.takes(s)]
     print(f"{len(turns)} turns a round; {text.tokeniser}; words {text.words}", flush=True)
     began, broken = time.monotonic(), set[tuple[str, str]]()
     for number in range(1, asked.rounds + 1):
         wait_for_quiet(asked.quiet)
-        for precision in PRECISIONS:
+        for precision in dict.fromkeys(["fp32", *asked.precisions]):
             top = peak(precision, asked.threads)
             speeds.peaks.setdefault(precision, []).append(top)
             print(f"round {number}: {precision} product {top:.0f} GFLOP/s", flush=True)
