@@ -1,0 +1,98 @@
+"""Several cells on one device at the same time against one after another."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from attnlab import compiling
+from gpu.parts import Parts, Rows
+from gpu.sizes import REF, tiny
+from gpu.speed import PRECISIONS, Trainer
+
+SECONDS = 6.0
+"""How long the cells train side by side."""
+
+
+def packed(parts: Parts, rows: Rows) -> None:
+    """The sum of target tokens a second of n cells that train at once, beside that of one cell alone."""
+    alone = None
+    for form in ("none",) if parts.device.type != "cuda" else ("none", "cuda_graph"):
+        for count in (2,) if parts.tiny else (1, 2, 4, 8):
+            if parts.left() < (0 if parts.tiny else 30):
+                rows.append({"form": form, "cells": count, "skipped": "no time left"})
+                continue
+            rates = side_by_side(parts, count, form)
+            total = sum(rates)
+            alone = total if count == 1 else alone
+            row: dict[str, Any] = {"form": form, "cells": count, "target tokens/s": total}
+            if alone:
+                row["times one after another"] = total / alone
+            rows.append(row)
+            print(f"   {form}, {count} cells: {total:,.0f} target tokens/s", flush=True)
+
+
+def side_by_side(parts: Parts, count: int, form: str) -> list[float]:
+    """Rates of `count` processes that begin together."""
+    with tempfile.TemporaryDirectory() as folder:
+        start = Path(folder) / "start"
+        command = [sys.executable, str(Path(__file__).resolve().parents[1] / "gpu.py"), "--cell", str(start)]
+        command += ["--device", str(parts.device), "--form", form, *(["--tiny"] if parts.tiny else [])]
+        cells = [
+            subprocess.Popen(
+                [*command, "--number", str(number)],
+                stdout=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "OMP_NUM_THREADS": "1"},
+            )
+            for number in range(count)
+        ]
+        try:
+            for number, cell in enumerate(cells):
+                ready = start.with_name(f"ready{number}")
+                while not ready.exists():
+                    if cell.poll() is not None:
+                        raise RuntimeError(f"cell {number} of {count} ended with status {cell.returncode}")
+                    time.sleep(0.01)
+            start.touch()
+            told = [json.loads(cell.communicate()[0].splitlines()[-1]) for cell in cells]
+        finally:
+            for cell in cells:
+                if cell.poll() is None:
+                    cell.kill()
+                cell.wait()
+    return [cell["rate"] for cell in told]
+
+
+def cell(start: Path, device: torch.device, form: str, small: bool, number: int) -> None:
+    """One of them: warms up, waits for the start, trains, prints its rate."""
+    size = tiny(REF) if small else REF
+    products, kind = PRECISIONS["bf16"]
+    compiling.precision(products)
+    model = size.model("additive", "post_combine_feeding", device)
+    compiling.apply(model.decoder, form)
+    trainer, text = Trainer(model, device, kind), size.text(device.type == "cuda")
+    for _ in range(1 if small else 3):
+        for batch in text:
+            trainer.update(batch)
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    start.with_name(f"ready{number}").touch()
+    while not start.exists():
+        time.sleep(0.001)
+    tokens, began = 0, time.perf_counter()
+    while (seconds := time.perf_counter() - began) < (0.05 if small else SECONDS):
+        for batch in text:
+            trainer.update(batch)
+            tokens += int(batch.target_lengths.sum())
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+    print(json.dumps({"rate": tokens / seconds}))
