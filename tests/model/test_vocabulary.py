@@ -46,6 +46,20 @@ def test_loss_and_gradients_are_the_formulas_for_all_blocks(n, words, smoothing,
         torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-11)
 
 
+class Products(TorchDispatchMode):
+    """The sizes of the results of all matrix products."""
+
+    def __init__(self):
+        super().__init__()
+        self.made = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        if str(func).startswith("aten.mm"):
+            self.made.append(tuple(out.shape))
+        return out
+
+
 class Largest(TorchDispatchMode):
     """The most elements of one tensor that was made."""
 
@@ -85,6 +99,25 @@ def test_under_autocast_products_are_bfloat16_and_gradients_have_the_type_of_the
     for a, b in zip(ours, torch.autograd.grad(expected, (r, w)), strict=True):
         assert a.dtype == torch.float32
         torch.testing.assert_close(a, b, rtol=0.02, atol=0.02)
+
+
+@pytest.mark.parametrize("tokens", [1, 63, 64, 65, 200])
+def test_in_half_precision_rows_come_in_multiples_and_those_that_fill_up_count_for_nothing(
+    tokens, monkeypatch
+):
+    monkeypatch.setattr(vocabulary, "BLOCK", 128)
+    torch.manual_seed(0)
+    r, w = torch.randn(tokens, 8, requires_grad=True), torch.randn(9, 8, requires_grad=True)
+    target = torch.randint(9, (tokens,))
+    with Products() as products, torch.autocast("cpu", torch.bfloat16):
+        loss = summed_cross_entropy(r, w, target, 0.1)
+    assert {shape[0] for shape in products.made} <= {64, 128, 9} and {
+        shape[1] for shape in products.made
+    } <= {8, 9}
+    exact = F.cross_entropy(r @ w.T, target, reduction="sum", label_smoothing=0.1)
+    torch.testing.assert_close(loss, exact, rtol=0.01, atol=0.01)
+    for a, b in zip(torch.autograd.grad(loss, (r, w)), torch.autograd.grad(exact, (r, w)), strict=True):
+        torch.testing.assert_close(a, b, rtol=0.05, atol=0.05 * float(b.abs().max()))
 
 
 def test_no_gradient_is_made_where_none_is_asked_for():
