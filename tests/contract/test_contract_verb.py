@@ -7,7 +7,6 @@ import pytest
 
 from attnlab import contract
 from attnlab.contract import __main__ as verb
-from attnlab.ending import told
 
 from ..attention.grid import SCORERS, WINDOWS
 
@@ -71,7 +70,7 @@ def checked(monkeypatch, capsys):
 
     def run(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["attnlab check", *arguments])
-        status = told(verb._main)
+        status = verb.main()
         return status, *capsys.readouterr()
 
     return run

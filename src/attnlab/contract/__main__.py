@@ -55,5 +55,10 @@ def _main() -> int:
     return 0
 
 
+def main() -> int:
+    """Prints what is wrong; 0, 1 where the contract is broken, 2 with one line on stderr."""
+    return told(_main)
+
+
 if __name__ == "__main__":
-    sys.exit(told(_main))
+    sys.exit(main())

@@ -14,8 +14,7 @@ from attnlab.errors import UserError
 _WORDS = """\
 Builds a W&B workspace and report of a project or of a study in it: length curves of all cells in one chart,
 scores by axis with the seeds of a cell as one bar, parallel coordinates over the axes, AER, attention
-pictures, samples. Which test sets and axes there are is read from the W&B files of finished runs in --runs,
-and every panel is checked against what they have logged. Needs the extra: pip install 'attnlab[dashboard]'.
+pictures, @@ the extra: pip install 'attnlab[dashboard]'.
 
   attnlab dashboard my-team/attnlab --study grid --runs outputs/grid --dry-run    shows and checks; no key
   attnlab dashboard my-team/attnlab --study grid --runs outputs/grid              saves both
@@ -107,5 +106,10 @@ def _save(entity: str, project: str, study: str | None, sections: Any) -> None:
     print(f"workspace: {workspace.url}\nreport: {report.url}")
 
 
+def main() -> int:
+    """Saves or shows the dashboard; 0, or 2 with one line on stderr."""
+    return told(_main)
+
+
 if __name__ == "__main__":
-    sys.exit(told(_main))
+    sys.exit(main())
