@@ -14,7 +14,8 @@ from attnlab.errors import UserError
 _WORDS = """\
 Builds a W&B workspace and report of a project or of a study in it: length curves of all cells in one chart,
 scores by axis with the seeds of a cell as one bar, parallel coordinates over the axes, AER, attention
-pictures, @@ the extra: pip install 'attnlab[dashboard]'.
+pictures, samples. Reads the W&B files of finished runs in --runs: which test sets and axes there are, and the
+keys that every panel is checked against. Writes to W&B alone. The package: pip install 'attnlab[dashboard]'.
 
   attnlab dashboard my-team/attnlab --study grid --runs outputs/grid --dry-run    shows and checks; no key
   attnlab dashboard my-team/attnlab --study grid --runs outputs/grid              saves both
