@@ -1,11 +1,11 @@
 """Whether everything is right on a GPU, and how fast: checks, training, search, cells side by side.
 
     python benchmarks/gpu.py --json gpu.json --note benchmarks/gpu.md       # eight minutes at most
-    python benchmarks/gpu.py --device cpu --tiny                            # goes through it, measures nothing
+    python benchmarks/gpu.py --device cpu --tiny                  # goes through it, measures nothing
 
 Each part is by itself: one that fails, or that does not fit into --minutes any more, is told by name and
-stops no other. The exit status is 1 where a part failed. The checkout is needed: the slow oracles are those of
-tests/.
+stops no other. The exit status is 1 where a part failed. The checkout is needed: the slow oracles are those
+of tests/.
 """
 
 from __future__ import annotations

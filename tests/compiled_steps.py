@@ -21,7 +21,7 @@ def apart(one: list[Any], other: list[Any]) -> float:
     pairs = list(zip(one, other, strict=True))
     if any((x is None) != (y is None) or (x is not None and x.shape != y.shape) for x, y in pairs):
         return float("inf")
-    return max(float((x - y).abs().max()) for x, y in pairs if x is not None and x.numel())
+    return max(float((x - y).detach().abs().max()) for x, y in pairs if x is not None and x.numel())
 
 
 def compared(form: str, backend: str, rounds: int = 1, **cell: Any) -> dict[str, Any]:
@@ -65,9 +65,8 @@ def main() -> None:
         "readout fed, additive": compared(
             "compile", "aot_eager", order="post_combine_feeding", scorer="additive"
         ),
-        "context fed, local window": compared(
-            "compile", "eager", order="input_feeding", scorer="general", window="local_p", cell="gru"
-        ),
+        "context fed, GRU": compared("compile", "eager", order="input_feeding", scorer="general", cell="gru"),
+        "local window": compared("compile", "eager", order="input_feeding", window="local_p"),
     }
     try:
         compiling.check("compile", torch.device("cpu"))

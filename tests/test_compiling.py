@@ -206,7 +206,7 @@ def compiled(repository: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", ["readout fed, additive", "context fed, local window", "inductor, captured"])
+@pytest.mark.parametrize("case", ["readout fed, additive", "context fed, GRU", "inductor, captured"])
 def test_a_compiled_step_gives_the_outputs_and_gradients_of_the_step(
     case: str, compiled: dict[str, Any]
 ) -> None:
@@ -220,6 +220,11 @@ def test_a_compiled_step_gives_the_outputs_and_gradients_of_the_step(
 @pytest.mark.slow
 def test_a_step_is_compiled_once_for_all_sizes_and_all_later_steps(compiled: dict[str, Any]) -> None:
     assert compiled["readout fed, additive"]["graphs"] <= 3  # the first step, the second, all others
+
+
+@pytest.mark.slow
+def test_a_local_window_s_step_is_left_as_it_is(compiled: dict[str, Any]) -> None:
+    assert compiled["local window"] == {"outputs": 0, "gradients": 0, "graphs": 0}
 
 
 @pytest.mark.slow

@@ -8,7 +8,9 @@
 | `compile_cuda_graph` | both | both |
 
 All but `none` are for training: search, validation and test run the step as it stands, so a trained model
-needs none of it. The orders without feedback have no loop over steps, and nothing changes for them.
+needs none of it. The orders without feedback have no loop over steps, and nothing changes for them. Under a
+local window `compile` leaves the step as it is: the rows that it picks share one gradient, which the compiler
+does not follow; a captured loop has no such limit.
 """
 
 from __future__ import annotations
@@ -19,15 +21,18 @@ import shutil
 import sys
 import sysconfig
 from collections.abc import Callable
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor
 
-from attnlab.attention import gathering
+from attnlab.attention import Memory, gathering
 from attnlab.captured import Captured, Recorder
 from attnlab.errors import UserError
+from attnlab.model import DecoderState
 
 log = logging.getLogger(__name__)
 
@@ -156,7 +161,7 @@ def apply(
 
 
 def _compiled(advance: Callable[..., Any], backend: str) -> Callable[..., Any]:
-    """One step through `torch.compile` where gradients are wanted, as it stands elsewhere."""
+    """One step through `torch.compile` where gradients are wanted, as it stands elsewhere and in a window."""
     import torch._dynamo
 
     settings: Any = torch._dynamo.config
@@ -164,8 +169,9 @@ def _compiled(advance: Callable[..., Any], backend: str) -> Callable[..., Any]:
     settings.recompile_limit = max(settings.recompile_limit, RECOMPILE_LIMIT)
     made: Callable[..., Any] = torch.compile(advance, backend=backend, dynamic=True)
 
-    def stepped(*arguments: Any) -> Any:
-        return made(*arguments) if torch.is_grad_enabled() else advance(*arguments)
+    def stepped(gates: Tensor, state: DecoderState, memory: Memory) -> Any:
+        compiled = torch.is_grad_enabled() and memory.picks is None
+        return (made if compiled else advance)(gates, state, memory)
 
     return stepped
 
@@ -173,8 +179,8 @@ def _compiled(advance: Callable[..., Any], backend: str) -> Callable[..., Any]:
 def _plainly(forward: Callable[..., Any]) -> Callable[..., Any]:
     """The loop with weights that are ordinary parameters, which is what `torch.compile` reads."""
 
-    def run(*arguments: Any) -> Any:
-        with gathering.plain():
-            return forward(*arguments)
+    def run(embedded: Tensor, memory: Memory, state: DecoderState) -> Any:
+        with gathering.plain() if memory.picks is None else nullcontext():
+            return forward(embedded, memory, state)
 
     return run
