@@ -24,6 +24,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+sys.path.append(sys.path.pop(0))  # behind the standard library, which has a profile.py, too
+
 import torch
 from machine import commit, description, versions
 from torch import Tensor, nn
@@ -224,16 +226,11 @@ def draw(found: dict[str, float], lengths: list[int], cells: list[str], path: Pa
                 if of == scorer:
                     colour, mark = marks[window]
                     values = [found[f"{cell} {kind} {length}"] for length in lengths]
-                    panel.plot(
-                        lengths,
-                        values,
-                        dashes[order],
-                        marker=mark,
-                        color=colour,
-                        markersize=4,
-                        markerfacecolor=colour if order == "post_combine" else "white",
-                        label=f"{window}, {order}",
-                    )
+                    line = panel.plot(
+                        lengths, values, dashes[order], marker=mark, color=colour, markersize=4
+                    )[0]
+                    line.set_markerfacecolor(colour if order == "post_combine" else "white")
+                    line.set_label(f"{window}, {order}")
             panel.set(xscale="log", yscale="log", title=f"{scorer}: {told.split(':')[0]}")
             panel.title.set_fontsize(9)
             panel.grid(color="0.9", which="major")
