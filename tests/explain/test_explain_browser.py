@@ -18,6 +18,8 @@ from attnlab.explain import example
 from attnlab.explain.example import Point
 from attnlab.explain.numbers import numbers
 from attnlab.explain.pictures import pictures
+from attnlab.explain.pictures.runs import pictures_of
+from attnlab.explain.trained import trained
 from attnlab.explain.walk import worked_example
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -66,9 +68,23 @@ def address(tmp_path_factory):
     return path.as_uri()
 
 
+@pytest.fixture(scope="module")
+def walk(runs, sentence):
+    """Two runs of unequal lengths of their translations."""
+    folders = [runs("scorer=dot decoder=post_combine window=local_p"), runs("decoder=fixed_vector")]
+    return trained(folders, sentence.source, None, sentence.target, False, "cpu")
+
+
+@pytest.fixture(scope="module")
+def walked(walk, tmp_path_factory):
+    path = tmp_path_factory.mktemp("runs") / "index.html"
+    path.write_text(walk.page(), encoding="utf-8")
+    return path.as_uri()
+
+
 @pytest.fixture
 def opened(browser, address):
-    def _opened(width=1300, scheme="light"):
+    def _opened(width=1300, scheme="light", address=address):
         browser.get("about:blank")
         browser.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
@@ -187,6 +203,41 @@ def test_a_moved_picture_is_the_one_that_is_drawn_there(opened, browser, point):
             assert len(here) == len(there), (step, picture.key)
             for (name, value), (other, wanted) in zip(here, there, strict=True):
                 assert name == other and close(value, wanted), (picture.key, name, value, wanted)
+
+
+def test_the_step_moves_every_picture_of_a_run_to_that_step(opened, browser, walk, walked):
+    opened(address=walked)
+    slide(browser, "#step", 3)
+    assert browser.find_element(By.ID, "step-shown").text == "3"
+    reading = walk.readings[0]
+    for drawn in pictures_of(reading).values():
+        for picture in drawn:
+            shown = browser.execute_script(
+                "return document.getElementById(arguments[0]).closest('svg').outerHTML",
+                f"run0-{picture.key}-title",
+            )
+            here, there = Drawn(shown).found, Drawn(picture.svg(reading.steps[2], prefix="run0-")).found
+            assert len(here) == len(there), picture.key
+            for (name, value), (other, wanted) in zip(here, there, strict=True):
+                assert name == other and close(value, wanted), (picture.key, name, value, wanted)
+
+
+def test_the_steps_play_to_the_last_one_and_stop(opened, browser, walked):
+    opened(address=walked)
+    last = int(browser.find_element(By.ID, "step").get_attribute("max"))
+    slide(browser, "#step", last - 1)
+    browser.find_element(By.ID, "play").send_keys(Keys.ENTER)
+    wait = WebDriverWait(browser, PATIENCE, poll_frequency=0.1)
+    wait.until(lambda _: browser.find_element(By.ID, "step-shown").text == str(last))
+    wait.until(lambda _: browser.find_element(By.ID, "play").get_attribute("aria-pressed") == "false")
+
+
+@pytest.mark.parametrize("width", [1300, 500])
+def test_the_page_of_runs_opens_in_silence_and_fits(opened, browser, walked, width):
+    browser.get_log("browser")
+    opened(width, "dark", walked)
+    assert [entry["message"] for entry in browser.get_log("browser")] == []
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
 
 
 def test_the_numbers_in_the_words_move_too(opened, browser):

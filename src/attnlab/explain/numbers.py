@@ -103,7 +103,7 @@ def _softmax(scores: Tensor) -> Tree:
     here = torch.ones(1, 1, len(scores), dtype=torch.bool)
 
     def shares(e: Tensor) -> Tensor:
-        return masked_softmax(e.view(1, 1, -1), here).flatten()
+        return masked_softmax(e[None, None], here).flatten()
 
     slope = torch.autograd.functional.jacobian(shares, scores)
     a, total = shares(scores), scores.sum()

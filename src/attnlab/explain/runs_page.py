@@ -18,7 +18,7 @@ from attnlab.explain.sentence import Sentence
 from attnlab.explain.words import words
 
 _SCRIPTS = ("fill", "steps", "main")
-_DIGITS = 5
+_DIGITS = 7
 _TOLD = ("bottleneck", "whole")
 """Steps whose cards have the translation."""
 
@@ -88,7 +88,7 @@ def _card(number: int, reading: Reading, told: bool, svgs: Sequence[str]) -> Mar
 def _rounded(value: Any) -> Any:
     """Numbers with as many digits as a picture shows."""
     if isinstance(value, float):
-        return round(value, _DIGITS)
+        return float(f"{value:.{_DIGITS}g}")
     if isinstance(value, dict):
         return {key: _rounded(one) for key, one in value.items()}
     return [_rounded(one) for one in value] if isinstance(value, list) else value

@@ -37,7 +37,7 @@ def doorways(reading: Reading) -> Picture:
         "doorways",
         f"What the decoder of {reading.name} can look at",
         f"{size} source states of {facts['K']} numbers; the decoder looks at {doors}: {seen:,} numbers.",
-        height=120,
+        height=124 if facts.get("local") else 108,
     )
     step = min(24.0, 300 / size)
     for k in range(size):
@@ -54,6 +54,9 @@ def doorways(reading: Reading) -> Picture:
             )
     made.node(416, 64, 72, 36, "decoder", stroke="ink", size=12)
     made.text(8, 100, f"{size} states of K = {facts['K']}", size=12, fill="muted")
+    if facts.get("local"):
+        reach = f"at one step those of at most 2 D + 1 = {2 * facts['D'] + 1} states"
+        made.text(452, 116, reach, size=12, anchor="end", fill="muted")
     made.text(452, 100, f"{seen:,} numbers to look at", size=12, anchor="end", fill="muted")
     return made
 

@@ -12,6 +12,7 @@ from attnlab.explain.reading import Reading
 LETTER = 7.2
 """Width of a letter of a label."""
 _LONGEST = 13
+_FLOOR = 274
 
 
 def short(word: str) -> str:
@@ -141,6 +142,8 @@ def _apart(made: Picture, labels: Sequence[tuple[str, float, float]]) -> None:
         wide = len(word) * 6.6
         while any(abs(y - other) < 11 and x < right and left < x + wide for left, right, other in there):
             y += 3
+        if y > _FLOOR:  # no room is left beside its point
+            continue
         there.append((x, x + wide, y))
         made.text(x + 5, y + 4, word, size=11, fill="muted")
 
