@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 import torch
+from lightning_fabric.utilities.apply_func import move_data_to_device
 from torch import Tensor
 
 from attnlab import compiling
 from attnlab.attention import Memory
+from attnlab.data import Batch
 from attnlab.errors import UserError
 from attnlab.model import DecoderState, Seq2Seq
 
@@ -328,6 +330,16 @@ def walked(model: Seq2Seq, place: torch.device, size: int = 4) -> None:
     readouts, attended = decoder(made(3, 5, 3), memory, state)
     (readouts.sum() + attended.weights.sum()).backward()
     assert states.grad is not None and states.grad.device == place
+
+
+def test_lightning_moves_what_the_device_reads_and_leaves_what_the_host_reads() -> None:
+    numbers = torch.arange(2)
+    batch = Batch(numbers, numbers[:, None], numbers, numbers[:, None], numbers)
+    moved = move_data_to_device(batch, torch.device("meta"))
+    assert isinstance(moved, Batch)
+    where = {name: getattr(moved, name).device.type for name in Batch._fields}
+    assert where["source"] == where["target"] == "meta"
+    assert where["index"] == where["source_lengths"] == "cpu"
 
 
 @pytest.mark.parametrize("order", ORDERS)

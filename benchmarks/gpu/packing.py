@@ -9,7 +9,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -18,26 +17,25 @@ from gpu.parts import Parts, Rows
 from gpu.sizes import REF, tiny
 from gpu.speed import PRECISIONS, Trainer
 
-SECONDS = 6.0
+SECONDS = 4.0
 """How long the cells train side by side."""
+PACKS = [("none", 1), ("none", 4), ("cuda_graph", 1), ("cuda_graph", 4), ("cuda_graph", 8)]
+"""Form and number of cells; one cell first."""
 
 
 def packed(parts: Parts, rows: Rows) -> None:
     """The sum of target tokens a second of n cells that train at once, beside that of one cell alone."""
-    alone = None
-    for form in ("none",) if parts.device.type != "cuda" else ("none", "cuda_graph"):
-        for count in (2,) if parts.tiny else (1, 2, 4, 8):
-            if parts.left() < (0 if parts.tiny else 30):
-                rows.append({"form": form, "cells": count, "skipped": "no time left"})
-                continue
-            rates = side_by_side(parts, count, form)
-            total = sum(rates)
-            alone = total if count == 1 else alone
-            row: dict[str, Any] = {"form": form, "cells": count, "target tokens/s": total}
-            if alone:
-                row["times one after another"] = total / alone
-            rows.append(row)
-            print(f"   {form}, {count} cells: {total:,.0f} target tokens/s", flush=True)
+    alone: dict[str, float] = {}
+    for form, count in [("none", 2)] if parts.tiny else PACKS if parts.device.type == "cuda" else PACKS[:2]:
+        if parts.left() < (0 if parts.tiny else 30):
+            rows.append({"form": form, "cells": count, "skipped": "no time left"})
+            continue
+        total = sum(side_by_side(parts, count, form))
+        alone.setdefault(form, total / count)  # of one cell, where that came first
+        rows.append({"form": form, "cells": count, "target tokens/s": total})
+        if not parts.tiny:
+            rows[-1]["times one after another"] = total / alone[form]
+        print(f"   {form}, {count} cells: {total:,.0f} target tokens/s", flush=True)
 
 
 def side_by_side(parts: Parts, count: int, form: str) -> list[float]:
