@@ -33,11 +33,17 @@ class DecoderState(NamedTuple):
 
     def select(self, rows: Int[Tensor, " R"]) -> "DecoderState":
         """Some of the sentences, in the order of `rows`."""
-        hidden = tuple(part[:, rows] for part in self.hidden)
-        return DecoderState(hidden, None if self.fed is None else self.fed[rows], self.step)
+        hidden = tuple(part.index_select(1, rows) for part in self.hidden)
+        fed = None if self.fed is None else self.fed.index_select(0, rows)
+        return DecoderState(hidden, fed, self.step)
 
     def reorder(self, index: Int[Tensor, "B Q"]) -> "DecoderState":
         """Within each sentence the hypotheses named by `index`."""
-        rows = torch.arange(len(index), device=index.device).unsqueeze(-1)
-        hidden = tuple(part[:, rows, index] for part in self.hidden)
-        return DecoderState(hidden, None if self.fed is None else self.fed[rows, index], self.step)
+        held = self.top.shape[1]
+        rows = (index + held * torch.arange(len(index), device=index.device).unsqueeze(-1)).flatten()
+
+        def taken(part: Tensor) -> Tensor:  # [*, B, Q, X]: whole rows, one index for all parts
+            return part.flatten(-3, -2).index_select(-2, rows).unflatten(-2, index.shape)
+
+        hidden = tuple(taken(part) for part in self.hidden)
+        return DecoderState(hidden, None if self.fed is None else taken(self.fed), self.step)
