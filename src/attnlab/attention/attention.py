@@ -42,7 +42,7 @@ class Memory(NamedTuple):
 
     def select(self, rows: Int[Tensor, " R"]) -> "Memory":
         """The memory of some of the sentences, in the order of `rows`."""
-        states, keys = self.states[rows], self.keys[rows]
+        states, keys = self.states.index_select(0, rows), self.keys.index_select(0, rows)
         picks = None if self.picks is None else (Rows(keys), Rows(states))
         return Memory(states, keys, self.lengths[rows], self.reachable[rows], picks)
 

@@ -56,7 +56,7 @@ def candidates(
     Returns:
         log-probability (-inf where fewer than `count` exist), slot of the hypothesis extended, token.
     """
-    batch, queries, size = logits.shape
+    batch, _queries, size = logits.shape
     kind = torch.promote_types(logits.dtype, torch.float32)
     kept = logits[..., list(banned)].to(kind)
     for unwanted in banned:
@@ -67,14 +67,21 @@ def candidates(
         offset = total - _log_norm(logits, kept, torch.cat([maxima, rest, kept], -1).amax(-1))
         # As `largest`, but one list of groups a sentence, over all of its hypotheses.
         group = largest((maxima + offset.unsqueeze(-1)).flatten(1), count)[1]
-        place = group + group // n * (size - n)  # of the group's first column, in the sentence's Q * V
-        places = (place.unsqueeze(-1) + n * torch.arange(BLOCKS)).flatten(1)
-        beyond = torch.arange(n * BLOCKS, size) + size * torch.arange(queries).unsqueeze(-1)
-        places = torch.cat([places, beyond.flatten().expand(batch, -1)], 1)
-        slots, tokens = places // size, places % size
-        values = logits[torch.arange(batch).unsqueeze(-1), slots, tokens].to(kind)
-        score, which = values.add_(offset.gather(1, slots)).topk(count)
-        return score, slots.gather(1, which), tokens.gather(1, which)
+        slots, first = (group // n).unsqueeze(-1), (group % n).unsqueeze(-1)
+        columns = first + n * torch.arange(BLOCKS)
+        # The dearest reads of all: each from another page of the logits.
+        values = logits[torch.arange(batch)[:, None, None], slots, columns].to(kind)
+        values += offset.gather(1, slots.flatten(1)).unsqueeze(-1)
+        rest += offset.unsqueeze(-1)
+        score, which = torch.cat([values.flatten(1), rest.flatten(1)], 1).topk(count)
+        inside, beyond = which.clamp(max=count * BLOCKS - 1), which - count * BLOCKS
+        slot = slots.flatten(1).gather(1, inside // BLOCKS)
+        token = columns.flatten(1).gather(1, inside)
+        over = size - n * BLOCKS
+        if over:
+            slot = torch.where(beyond < 0, slot, beyond // over)
+            token = torch.where(beyond < 0, token, n * BLOCKS + beyond % over)
+        return score, slot, token
     values = logits.to(kind)
     norm = _log_norm(values, kept, torch.cat([values, kept], -1).amax(-1))
     values = (values + (total - norm).unsqueeze(-1)).flatten(1)
