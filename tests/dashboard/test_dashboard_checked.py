@@ -79,7 +79,7 @@ COLUMN = wr.ParallelCoordinatesPlotColumn
             wr.LinePlot(title="t", x="trainer/step", y=["val/bleu"], groupby=wr.Config("scoring")),
             "t: no run logs scoring as a setting",
         ),
-        (wr.LinePlot(title="t", y=["val/bleu"], groupby="Grouped"), "t: a run has no Grouped"),
+        (wr.LinePlot(title="t", y=["val/bleu"], groupby="Grouped"), "t: no run logs Grouped as a setting"),
         (
             wr.BarPlot(title="t", metrics=["test/test/blue"]),
             "t: no run logs test/test/blue as a final number",
@@ -100,10 +100,10 @@ COLUMN = wr.ParallelCoordinatesPlotColumn
             wr.MediaBrowser(title="t", media_keys=["attention/test/9"]),
             "t: no run logs attention/test/9 as a picture",
         ),
-        (wr.WeavePanelSummaryTable(table_name="samples/val"), "'Weave': no run logs samples/val as a table"),
+        (wr.WeavePanelSummaryTable(table_name="samples/val"), "Weave: no run logs samples/val as a table"),
         (
             wr.WeavePanelSummaryTable(table_name="attention/test/0"),  # it is there, but no table
-            "'Weave': no run logs attention/test/0 as a table",
+            "Weave: no run logs attention/test/0 as a table",
         ),
         (
             wr.ScalarChart(title="t", metric="val/bleu"),
@@ -123,11 +123,14 @@ def test_a_filter_on_what_no_run_has_is_refused(found):
         entity="team",
         project="attnlab",
         name="planted",
-        runset_settings=ws.RunsetSettings(filters="Config('studie') = 'grid'", groupby=[ws.Config("cell")]),
+        runset_settings=ws.RunsetSettings(
+            filters="Config('studie') = 'grid'", groupby=[ws.Config("cell"), ws.Metric("Grouped")]
+        ),
     )
     assert checked.faults(built, found) == [
         "runs: no run logs studie as a setting",
         "runs: no run logs cell as a setting",
+        "runs: a run has no Grouped",
     ]
 
 

@@ -40,7 +40,7 @@ def faults(built: Any, logged: Logged) -> list[str]:
     for panel in panels(stored):
         kind, config = panel["view_type"], panel["config"] or {}
         look = _LOOKS.get(kind)
-        words = f"{config.get('chart_title') or kind!r}"
+        words = config.get("chart_title") or kind
         if look is None:
             found.append(f"{words}: a {kind} is a panel that this check cannot read")
         else:
