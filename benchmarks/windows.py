@@ -11,26 +11,21 @@ however long the source is; what a step does again over the whole source does no
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import sys
 import time
-import weakref
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 sys.path.append(sys.path.pop(0))  # behind the standard library, which has a profile.py, too
 
 import torch
 from machine import commit, description, versions
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from attnlab.attention import Additive, General, Global, LocalM, LocalP
 from attnlab.model import Combine, InputFeeding, PostCombine, PostCombineFeeding, Seq2Seq
@@ -79,31 +74,16 @@ class Given(nn.Module):
         return self.states, (zeros, zeros)
 
 
-class Peak(TorchDispatchMode):
-    """The most bytes of new tensors that were alive at once."""
+class Kept:
+    """Bytes of the tensors that a forward pass keeps for the backward pass, each storage once."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.alive = self.peak = 0
-        self.known: set[int] = set()
+        self.sizes: dict[int, int] = {}
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Counts the storage of what comes out, until it is freed."""
-        out = func(*args, **(kwargs or {}))
-        old = {x.untyped_storage()._cdata for x in tree_leaves((args, kwargs)) if type(x) is Tensor}
-        for x in tree_leaves(out):
-            if type(x) is Tensor and x.untyped_storage()._cdata not in old | self.known:
-                storage = x.untyped_storage()
-                self.known.add(storage._cdata)
-                self.alive += storage.nbytes()
-                weakref.finalize(storage, self.freed, storage._cdata, storage.nbytes())
-        self.peak = max(self.peak, self.alive)
-        return out
-
-    def freed(self, which: int, size: int) -> None:
-        """One storage less."""
-        self.known.discard(which)
-        self.alive -= size
+    def pack(self, x: Tensor) -> Tensor:
+        """Counts what is saved; the graph keeps it alive."""
+        self.sizes[x.untyped_storage().data_ptr()] = x.untyped_storage().nbytes()
+        return x.detach()
 
 
 def model(order: str, scorer: str, window: str, length: int) -> Seq2Seq:
@@ -160,14 +140,14 @@ def measure(cell: str, kind: str, length: int) -> float:
         run(steps)
         return time.perf_counter() - began
 
-    def held(steps: int) -> float:
-        gc.collect()
-        with Peak() as seen:
+    def kept(steps: int) -> int:
+        seen = Kept()
+        with torch.autograd.graph.saved_tensors_hooks(seen.pack, lambda x: x):
             run(steps)
-        return seen.peak
+        return sum(seen.sizes.values())
 
     if kind == "memory":
-        return slope(held, many, 1) / 2**20
+        return (kept(many) - kept(FEW)) / (many - FEW) / 2**20
     return slope(seconds, many, ROUNDS) * 1e3
 
 
