@@ -111,8 +111,8 @@ def run(
         sampler = threading.Thread(target=_sample, args=(process.pid, found, done), daemon=True)
         sampler.start()
         enough, ended = False, False
+        assert process.stdout is not None
         try:
-            assert process.stdout is not None
             for line in process.stdout:
                 now = time.monotonic()
                 found.lines.append((now, line.rstrip("\n")))
