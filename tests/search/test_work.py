@@ -1,0 +1,84 @@
+"""How much work a search does: counted, since no test can time it."""
+
+import pytest
+from torch import nn
+
+from attnlab.model import FixedVector
+from attnlab.search import Search
+
+LENGTHS = [5, 3, 4, 2]
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """The shapes of all products with a weight, [rows, out], and of what the attention was asked."""
+    seen = {"products": [], "asked": [], "prepared": 0}
+    linear = nn.functional.linear
+
+    def counting(x, weight, bias=None):
+        seen["products"].append((x.shape[:-1].numel(), tuple(weight.shape)))
+        return linear(x, weight, bias)
+
+    monkeypatch.setattr(nn.functional, "linear", counting)
+    return seen
+
+
+def watch(model, seen):
+    attention = model.decoder.attention
+    prepare = attention.scorer.prepare
+
+    def prepared(states):
+        seen["prepared"] += 1
+        return prepare(states)
+
+    attention.scorer.prepare = prepared
+    attention.register_forward_hook(
+        lambda module, given, out: seen["asked"].append((tuple(given[0].shape[:2]), given[1].keys.shape[0]))
+    )
+
+
+def run(model, tools, beam, steps):
+    source, lengths = tools.sources(LENGTHS)
+    search = Search(
+        beam, min_length=steps - 1, max_length=steps, max_length_factor=0, max_length_offset=steps
+    )
+    return search(model, source, lengths, end=tools.END)
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_keys_are_made_once_a_sentence_and_never_repeated_for_a_beam(tools, order, window, beam, counted):
+    if order is FixedVector:
+        assert tools.real_model(order, window).decoder.attention is None
+        return
+    model = tools.real_model(order, window)
+    watch(model, counted)
+    run(model, tools, beam, 6)
+    sentences = len(LENGTHS)
+    assert counted["prepared"] == 1
+    # the first step asks with one hypothesis a sentence, the others with the beam, all of them the same keys
+    assert counted["asked"] == [((sentences, 1), sentences)] + [((sentences, beam), sentences)] * 5
+
+
+def test_a_step_makes_each_product_once_for_all_sentences_and_hypotheses(tools, order, counted):
+    model = tools.real_model(order)
+    made = {}
+    for steps in (3, 7):
+        counted["products"].clear()
+        run(model, tools, 4, steps)
+        made[steps] = list(counted["products"])
+    each = (len(made[7]) - len(made[3])) / 4
+    vocabulary = tuple(model.output.weight.shape)
+    assert [rows for rows, shape in made[7] if shape == vocabulary] == [len(LENGTHS)] + [16] * 6
+    # embedding, state, feed, the attention's query, the readout, the vocabulary
+    assert each == int(each) <= 6
+
+
+def test_sentences_that_are_done_are_asked_no_more(tools):
+    """Lengths differ, so that sentences leave one after another."""
+    model = tools.real_model(tools.orders[1])
+    asked = []
+    model.output.register_forward_hook(lambda module, given, out: asked.append(given[0].shape[0]))
+    source, lengths = tools.sources([1, 1, 6, 6, 12, 12])
+    search = Search(2, max_length_factor=1, max_length_offset=0)
+    search(model, source, lengths, end=tools.PAD)  # never emitted: each sentence goes to its limit
+    assert asked == [6] + [4] * 5 + [2] * 6
