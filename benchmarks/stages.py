@@ -1,4 +1,4 @@
-"""The clock inside a profiled run: loaded by `sitecustomize` before anything else (see profile.py).
+"""The clock inside a profiled run: loaded by `sitecustomize` before anything else (see whole_run.py).
 
 Every function in `WATCHED` is wrapped as soon as its module has been imported, and each real import is timed.
 Time belongs to the innermost stage that is open, so the stages add up to the life of the process.

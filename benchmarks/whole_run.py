@@ -1,6 +1,6 @@
 """Where one whole run spends its time, from the command to the end of its process.
 
-    python benchmarks/profile.py [--note benchmarks/profile.md] [OVERRIDES ...]
+    python benchmarks/whole_run.py [--note benchmarks/whole_run.md] [OVERRIDES ...]
 
 Runs `attnlab train OVERRIDES` in a folder that is thrown away, with a clock at the borders of its stages
 (stages.py); time belongs to the innermost open stage, so that the stages add up to the wall time. The cache
@@ -148,7 +148,7 @@ innermost open stage.
 {chr(10).join(lines)}
 
 {date.today()}; torch {version("torch")}, pytorch-lightning {version("pytorch-lightning")}, Python
-{platform.python_version()}; {machine}; `python benchmarks/profile.py`.
+{platform.python_version()}; {machine}; `python benchmarks/whole_run.py`.
 """
         options.note.write_text(note, encoding="utf-8")
 
