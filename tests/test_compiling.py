@@ -1,9 +1,11 @@
 """The forms of the loop over decoder steps: captured, compiled, and without a wait for the device."""
 
+import inspect
 import json
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from torch import Tensor
 
 from attnlab import compiling
 from attnlab.attention import Memory
+from attnlab.capturing import Recorder
 from attnlab.data import Batch
 from attnlab.errors import UserError
 from attnlab.model import DecoderState, Seq2Seq
@@ -177,6 +180,44 @@ def test_autocast_is_taken_into_the_capture_and_its_cache_is_not() -> None:
     outcome(model, *sizes)
     outcome(model, *sizes)
     assert len(loop.graphs) == 2, "without autocast it is another loop"
+
+
+def test_all_sizes_leave_the_parameters_gradients_in_one_place() -> None:
+    model = spread(build(order="post_combine_feeding"))
+    loop = captured(model, multiple=2)
+    for lengths in ([2], [4]):
+        for _ in range(2):
+            outcome(model, *batch(lengths, [3]))
+    assert len(loop.graphs) == 2
+    one, two = ([slope.data_ptr() for slope in graph._slopes] for graph in loop.graphs.values())
+    assert one == two and len(one) == len(list(model.decoder.parameters()))
+
+
+def test_graphs_share_their_memory_and_leave_other_threads_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+
+    class Graph:
+        def replay(self) -> None:
+            asked.append({"replayed": self})
+
+    def capture(graph: Graph, **options: Any) -> AbstractContextManager[None]:
+        inspect.signature(real).bind(graph, **options)
+        asked.append(options)
+        return nullcontext()
+
+    real = torch.cuda.graph
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    monkeypatch.setattr(torch.cuda, "graph", capture)
+    monkeypatch.setattr(torch.cuda, "graph_pool_handle", lambda: (0, 7))
+    recorder = Recorder()
+    for number in (1.0, 2.0):
+        play, found = recorder.record(lambda number=number: (torch.tensor(number),))
+        assert found == (torch.tensor(number),)
+        play()
+    assert [one for one in asked if "pool" in one] == [
+        {"pool": (0, 7), "capture_error_mode": "thread_local"}
+    ] * 2
+    assert sum("replayed" in one for one in asked) == 2
 
 
 def test_dropout_draws_the_same_whether_a_loop_is_captured_or_not() -> None:

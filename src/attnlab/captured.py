@@ -81,6 +81,7 @@ class Captured:
         self._decoder = decoder
         self._seen: set[Any] = set()
         self._addresses: list[int] = []
+        self._slopes: list[Tensor] = []
         self._turn: weakref.ref[_Turn] | None = None
 
     def is_last(self, turn: _Turn) -> bool:
@@ -101,6 +102,7 @@ class Captured:
         addresses = [p.data_ptr() for p in parameters]
         if addresses != self._addresses:  # the model has been moved
             self.graphs, self._seen, self._addresses = {}, set(), addresses
+            self._slopes = [torch.zeros_like(p, requires_grad=False) for p in parameters]
         shapes = inputs.sizes(self.multiple)
         dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
         key = (
@@ -132,7 +134,7 @@ class Captured:
             return nullcontext() if dtype is None else torch.autocast(kind, dtype=dtype)
 
         try:
-            return Graph(self.eager, inputs, shapes, parameters, self.recorder, autocast)
+            return Graph(self.eager, inputs, shapes, parameters, self._slopes, self.recorder, autocast)
         except UserError:
             raise
         except RuntimeError as error:

@@ -58,7 +58,7 @@ class _Aside:
 
     def __enter__(self) -> None:
         torch.cuda.synchronize(self._device)
-        self._inside = torch.cuda.stream(torch.cuda.Stream(self._device))  # type: ignore[no-untyped-call]
+        self._inside = torch.cuda.stream(torch.cuda.Stream(self._device))
         self._inside.__enter__()
 
     def __exit__(self, *error: Any) -> None:
@@ -119,6 +119,8 @@ class Graph:
         like: inputs of the sizes that are to be captured for, or smaller.
         shapes: those sizes.
         parameters: whose gradients the backward pass gives.
+        slopes: where it leaves them, the same places for all sizes: each size's own would be as large as the
+            decoder.
         recorder: how to capture.
         autocast: entered around the forward pass.
     """
@@ -129,10 +131,12 @@ class Graph:
         like: Inputs,
         shapes: Sequence[tuple[int, ...]],
         parameters: Sequence[nn.Parameter],
+        slopes: Sequence[Tensor],
         recorder: Recorder,
         autocast: Callable[[], AbstractContextManager[Any]],
     ) -> None:
-        self._run, self._like, self._autocast = run, like, autocast
+        self._run, self._autocast = run, autocast
+        self._like = like._replace(tensors=())  # not the batch with all that its graph holds
         device = like.tensors[0].device
         self._inputs = [
             torch.zeros(shape, dtype=tensor.dtype, device=device, requires_grad=tensor.requires_grad)
@@ -140,6 +144,7 @@ class Graph:
         ]
         self._leaves = [t for t in (*self._inputs, *parameters) if t.requires_grad]
         self._wanted = [t.requires_grad for t in (*self._inputs, *parameters)]
+        self._slopes = slopes
         self._traced: tuple[Tensor, ...] = ()
         self.fill(like.tensors)
         # What the warm-ups draw for dropout is given back, so that a run that goes on draws the same.
@@ -148,12 +153,15 @@ class Graph:
                 for _ in range(WARM_UPS):
                     self._pulls = [torch.zeros_like(out) for out in self._forward() if out.requires_grad]
                     self._backward()
-            self._traced = ()
+            self._forget()
             self._play, self._outputs = recorder.record(lambda: tuple(o.detach() for o in self._forward()))
             self._play_back, self._gradients = recorder.record(self._backward)
         self._after = [out.requires_grad for out in self._traced]
         if recorder.device == "cuda":
-            self._traced = ()  # what the capture kept for the backward pass is the pool's again
+            self._forget()  # what the capture kept for the backward pass is the pool's again
+
+    def _forget(self) -> None:
+        self._traced = ()
 
     def _forward(self) -> tuple[Tensor, ...]:
         # Autocast keeps the casts of the weights: those of outside must not be used inside, nor the reverse.
@@ -167,7 +175,13 @@ class Graph:
 
     def _backward(self) -> tuple[Tensor | None, ...]:
         ends = [out for out in self._traced if out.requires_grad]
-        return torch.autograd.grad(ends, self._leaves, self._pulls, allow_unused=True)
+        found = torch.autograd.grad(ends, self._leaves, self._pulls, allow_unused=True)
+        count = len(found) - len(self._slopes)
+        for place, slope in zip(self._slopes, found[count:], strict=True):
+            if slope is not None:
+                place.copy_(slope)
+        shared = zip(self._slopes, found[count:], strict=True)
+        return (*found[:count], *(None if slope is None else place for place, slope in shared))
 
     def fill(self, tensors: Sequence[Tensor]) -> None:
         """Copies a batch into the buffers, zeros around it."""
