@@ -1,10 +1,13 @@
 """How much work a search does: counted, since no test can time it."""
 
+import importlib
+
 import pytest
+import torch
 from torch import nn
 
 from attnlab.model import FixedVector
-from attnlab.search import Search
+from attnlab.search import Search, forced
 
 LENGTHS = [5, 3, 4, 2]
 
@@ -82,3 +85,20 @@ def test_sentences_that_are_done_are_asked_no_more(tools):
     search = Search(2, max_length_factor=1, max_length_offset=0)
     search(model, source, lengths, end=tools.PAD)  # never emitted: each sentence goes to its limit
     assert asked == [6] + [4] * 5 + [2] * 6
+
+
+def test_forced_decoding_asks_the_vocabulary_for_real_tokens_alone_a_part_at_a_time(
+    tools, order, monkeypatch
+):
+    model = tools.real_model(order)
+    source, lengths = tools.sources([5, 3, 4])
+    target = torch.tensor([[4, 9, 5, 2], [7, 2, 0, 0], [2, 0, 0, 0]])
+    whole = forced(model, source, lengths, target)
+    asked = []
+    model.output.register_forward_hook(lambda module, given, out: asked.append(given[0].shape[0]))
+    monkeypatch.setattr(importlib.import_module("attnlab.search.forced"), "ROWS", 3)
+    parts = forced(model, source, lengths, target)
+    assert asked == [3, 3, 1]
+    torch.testing.assert_close(parts.log_probs, whole.log_probs, atol=1e-6, rtol=0)
+    nothing = forced(model, source, lengths, torch.zeros_like(target))
+    assert not nothing.log_probs.any() and not nothing.weights.any()

@@ -9,6 +9,9 @@ from torch import Tensor
 from attnlab.model import Seq2Seq
 from attnlab.search.modes import evaluating
 
+ROWS = 256
+"""Tokens whose logits are alive at once: those of a whole batch would be [B, T, V], padding included."""
+
 
 class Forced(NamedTuple):
     """A row a target token, the end mark included; zeros at padding.
@@ -37,11 +40,15 @@ def forced(
     """
     with evaluating(model), torch.no_grad():
         decoded = model(source, lengths, target)
-        logits = model.logits(decoded.readouts)
-        logits = logits if logits.dtype == torch.float64 else logits.float()
-        log_probs = logits.gather(-1, target.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(-1)
+        real = target != model.pad
+        parts = []
+        for readouts, tokens in zip(
+            decoded.readouts[real].split(ROWS), target[real].split(ROWS), strict=True
+        ):
+            logits = model.logits(readouts)
+            logits = logits if logits.dtype == torch.float64 else logits.float()
+            parts.append(logits.gather(-1, tokens.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(-1))
+        found = torch.cat(parts)
+        log_probs = found.new_zeros(target.shape).masked_scatter(real, found)
         weights = decoded.attended.dense(source.shape[1])
-        outside = target == model.pad
-        return Forced(
-            log_probs.masked_fill(outside, 0), weights.float().masked_fill(outside.unsqueeze(-1), 0)
-        )
+        return Forced(log_probs, weights.float().masked_fill(~real.unsqueeze(-1), 0))
