@@ -156,12 +156,15 @@ class Graph:
             self._forget()
             self._play, self._outputs = recorder.record(lambda: tuple(o.detach() for o in self._forward()))
             self._play_back, self._gradients = recorder.record(self._backward)
-        self._after = [out.requires_grad for out in self._traced]
+        self._after: list[bool] = self._differentiable()
         if recorder.device == "cuda":
             self._forget()  # what the capture kept for the backward pass is the pool's again
 
     def _forget(self) -> None:
         self._traced = ()
+
+    def _differentiable(self) -> list[bool]:
+        return [out.requires_grad for out in self._traced]
 
     def _forward(self) -> tuple[Tensor, ...]:
         # Autocast keeps the casts of the weights: those of outside must not be used inside, nor the reverse.

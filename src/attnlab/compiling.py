@@ -120,10 +120,10 @@ def _lacking(device: torch.device) -> str | None:
     if device.type == "cuda":
         if find_spec("triton") is None:
             return "the package triton, which is not installed: pip install triton"
-        compilers, what = ("gcc", "clang", "cc"), os.environ.get("CC")
+        compilers, named = ["gcc", "clang", "cc"], os.environ.get("CC")
     else:
-        compilers, what = ("clang++",) if sys.platform == "darwin" else ("g++",), os.environ.get("CXX")
-    tried = (what,) if what else compilers
+        compilers, named = ["clang++" if sys.platform == "darwin" else "g++"], os.environ.get("CXX")
+    tried = [named] if named else compilers
     if not any(shutil.which(command) for command in tried):
         return f"a compiler, and {' or '.join(tried)} is not on the PATH: install it (apt install g++)"
     if not (Path(sysconfig.get_path("include")) / "Python.h").is_file():
