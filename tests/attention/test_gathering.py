@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from attnlab.attention.funnel import funnel
 from attnlab.attention.gathering import Gathered, gathering
 
 PRODUCTS = ("aten.mm.default", "aten.bmm.default", "aten.addmm.default")
@@ -157,3 +158,14 @@ def test_a_second_backward_pass_over_one_graph_gives_the_same():
     y = ((torch.ones(2, 3) @ used) @ used).sum()
     first = torch.autograd.grad(y, matrix, retain_graph=True)[0]
     assert torch.equal(torch.autograd.grad(y, matrix)[0], first)
+
+
+@pytest.mark.parametrize("kind", ["products", "total"])
+def test_a_backward_pass_that_leaves_the_matrix_out_adds_nothing_to_the_next(kind):
+    matrix, x = torch.randn(1, 3, 3, requires_grad=True), torch.randn(1, 2, 3, requires_grad=True)
+    v = torch.ones(3)
+    y = (x @ Gathered.of(matrix)).sum() if kind == "products" else funnel(x, Gathered.of(matrix), v).sum()
+    torch.autograd.grad(y, x, retain_graph=True)
+    first = torch.autograd.grad(y, matrix, retain_graph=True)[0]
+    plain = (x @ matrix).sum() if kind == "products" else funnel(x, matrix, v).sum()
+    torch.testing.assert_close(first, torch.autograd.grad(plain, matrix)[0])

@@ -41,9 +41,16 @@ class Memory(NamedTuple):
         return self._replace(states=Gathered.of(self.states), keys=Gathered.of(self.keys))
 
     def select(self, rows: Int[Tensor, " R"]) -> "Memory":
-        """The memory of some of the sentences, in the order of `rows`."""
-        states, keys = self.states.index_select(0, rows), self.keys.index_select(0, rows)
-        picks = None if self.picks is None else (Rows(keys), Rows(states))
+        """The memory of some of the sentences, in the order of `rows`.
+
+        A window reads its picks alone, which are not copied: leaving costs it no more in a long source. States
+        and keys beside them have no positions left.
+        """
+        picks, states, keys = None, self.states, self.keys
+        if self.picks is not None:
+            picks = (self.picks[0].select(rows), self.picks[1].select(rows))
+            states, keys = states[:, :0], keys[:, :0]
+        states, keys = states.index_select(0, rows), keys.index_select(0, rows)
         return Memory(states, keys, self.lengths[rows], self.reachable[rows], picks)
 
 

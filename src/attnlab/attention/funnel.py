@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from attnlab.attention.gathering import Gathered, Total
+from attnlab.attention.picking import Picked
 
 PIECE = 1 << 19
 """Values inside the tanh at a time on a CPU: 2 MB, which stays in the cache of two cores from the sum by way
@@ -29,6 +30,8 @@ def funnel(
     A CPU's tanh is faster in float32 than in bfloat16, and the softmax that follows wants float32 anyway.
     Within a loop over steps the keys are `Gathered`: the steps then add to one gradient of them.
     """
+    if isinstance(keys, Picked):
+        return keys.squash(query, v)
     wide = torch.promote_types(keys.dtype, torch.float32)
     with torch.autocast(keys.device.type, enabled=False):
         total = keys.total(wide) if isinstance(keys, Gathered) else None

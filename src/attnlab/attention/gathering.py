@@ -125,6 +125,18 @@ class _Ledger:
         return self.totals[kind]
 
 
+class _Pass:
+    """Tells one backward pass from the next: one that asks for other gradients leaves its part behind."""
+
+    def __init__(self) -> None:
+        self._task = -1
+
+    def is_new(self) -> bool:
+        """Whether another pass than at the last call is at work."""
+        before, self._task = self._task, torch._C._current_graph_task_id()
+        return before != self._task
+
+
 class Total:
     """A tensor whose gradient the steps of a loop add up themselves.
 
@@ -139,10 +151,11 @@ class Total:
         self.handle: Tensor = _Gather.apply(tensor, self)
         self.factor: Tensor | None = None
         self._gradient: Tensor | None = None
+        self._pass = _Pass()
 
     def gradient(self) -> Tensor:
-        """What was added so far, to be added to."""
-        if self._gradient is None:
+        """What this backward pass has added so far, to be added to."""
+        if self._pass.is_new() or self._gradient is None:
             self._gradient = torch.zeros_like(self.data)
         return self._gradient
 
@@ -159,10 +172,17 @@ class _Page:
         self.pairs: list[tuple[Tensor, Tensor]] = []
         self.data = matrix.detach()
         self.handle = _Gather.apply(matrix, self)
+        self._pass = _Pass()
+
+    def add(self, left: Tensor, right: Tensor) -> None:
+        """Notes what a product of this backward pass adds."""
+        if self._pass.is_new():
+            self.pairs = []
+        self.pairs.append((left, right))
 
     def take(self) -> Tensor:
         """The gradient of the matrix."""
-        pairs, self.pairs = self.pairs, []
+        pairs, self.pairs = [] if self._pass.is_new() else self.pairs, []
         if not pairs:
             return torch.zeros_like(self.data)
         if self.data.ndim == 2:
@@ -205,7 +225,7 @@ class _Times(torch.autograd.Function):
         matrix, of_x = ctx.page.data, None
         if ctx.needs_input_grad[0]:
             of_x = gradient @ matrix if ctx.turned else gradient @ matrix.mT
-        ctx.page.pairs.append((gradient, x) if ctx.turned else (x, gradient))
+        ctx.page.add(*((gradient, x) if ctx.turned else (x, gradient)))
         return of_x, torch.zeros_like(handle), None, None, gradient if ctx.needs_input_grad[4] else None
 
 
