@@ -43,7 +43,7 @@ class Memory(NamedTuple):
     def select(self, rows: Int[Tensor, " R"]) -> "Memory":
         """The memory of some of the sentences, in the order of `rows`.
 
-        A window reads its picks alone, which are not copied: leaving costs it no more in a long source. States
+        A window reads its picks alone, which are not copied: leaving costs no more in a long source. States
         and keys beside them have no positions left.
         """
         picks, states, keys = None, self.states, self.keys

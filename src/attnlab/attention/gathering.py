@@ -7,9 +7,8 @@ of its own a step. The sum over the steps is one product over all of them laid e
     y_t = x_t M'    dM = sum_t dy_t' x_t = [dy_1; ..; dy_T]' [x_1; ..; x_T]
     y_t = x_t M     dM = sum_t x_t' dy_t
 
-`Gathered` is a tensor like any other: its products with `@`, `linear` and `addmm` gather, whatever else is
-done with it goes the usual way. So scorers, windows and readouts are written as formulas and know nothing of
-it.
+`Gathered` is a tensor like any other: its products with `@` and `linear` gather, whatever else is done with
+it goes the usual way. So scorers, windows and readouts are written as formulas and know nothing of it.
 """
 
 from collections.abc import Callable, Iterator
@@ -52,9 +51,6 @@ class Gathered(Tensor):
                 matrix = args[1]
                 product = matrix._ledger.times(args[0], matrix._turned ^ (func is nn.functional.linear))
                 return product if len(args) < 3 or args[2] is None else product + args[2]
-            if func is torch.addmm and not kwargs and _fits(args[1], args[2]):
-                matrix = args[2]
-                return matrix._ledger.times(args[1], matrix._turned, args[0])
             return func(*args, **(kwargs or {}))
 
 
@@ -108,15 +104,14 @@ class _Ledger:
         self.pages: dict[torch.dtype, _Page] = {}
         self.totals: dict[torch.dtype, Total] = {}
 
-    def times(self, x: Tensor, turned: bool, added: Tensor | None = None) -> Tensor:
-        """X M', where `turned`, or x M; [+ `added`, of the product's shape]."""
+    def times(self, x: Tensor, turned: bool) -> Tensor:
+        """X M', where `turned`, or x M."""
         kind = _kind(x)
         assert kind is not None
         if kind not in self.pages:
             self.pages[kind] = _Page(self.matrix.to(kind))
         page = self.pages[kind]
-        added = None if added is None else added.to(kind)
-        product: Tensor = _Times.apply(x.to(kind), page.handle, page, turned, added)
+        product: Tensor = _Times.apply(x.to(kind), page.handle, page, turned)
         return product
 
     def total(self, kind: torch.dtype) -> "Total":
@@ -210,23 +205,20 @@ class _Gather(torch.autograd.Function):
 
 class _Times(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, x: Tensor, handle: Tensor, page: _Page, turned: bool, added: Tensor | None
-    ) -> Tensor:
+    def forward(ctx: Any, x: Tensor, handle: Tensor, page: _Page, turned: bool) -> Tensor:
         ctx.page, ctx.turned = page, turned
         ctx.save_for_backward(x, handle)
-        matrix = page.data.mT if turned else page.data
-        return x @ matrix if added is None else torch.addmm(added, x, matrix)
+        return x @ page.data.mT if turned else x @ page.data
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, None, None]:
         x, handle = ctx.saved_tensors
         matrix, of_x = ctx.page.data, None
         if ctx.needs_input_grad[0]:
             of_x = gradient @ matrix if ctx.turned else gradient @ matrix.mT
         ctx.page.add(*((gradient, x) if ctx.turned else (x, gradient)))
-        return of_x, torch.zeros_like(handle), None, None, gradient if ctx.needs_input_grad[4] else None
+        return of_x, torch.zeros_like(handle), None, None
 
 
 @contextmanager

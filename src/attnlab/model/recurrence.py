@@ -91,7 +91,7 @@ class Recurrence(nn.Module):
                 else:
                     h, recurrent = torch.cat((h, fed), dim=-1), self._joined
             if c:
-                layers.append(lstm(*c, torch.addmm(parts[0], h, recurrent.mT), *parts[1:]))
+                layers.append(lstm(*c, *parts, nn.functional.linear(h, recurrent)))
             else:
                 bias = getattr(self.rnn, f"bias_hh_l{layer}")
                 layers.append((gru(h, nn.functional.linear(h, recurrent, bias), *parts),))
