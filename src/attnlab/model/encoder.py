@@ -64,7 +64,7 @@ class Encoder(nn.Module):
         # last bit and with no gradient: it shuts an LSTM's input gate, and a GRU keeps its old state.
         size = hidden_size // directions
         shut = torch.zeros(rnn.weight_ih_l0.shape[0], MARKS)
-        if cell == "lstm":
+        if isinstance(rnn, nn.LSTM):
             shut[:size, 0] = -SHUT
         else:
             shut[size : 2 * size, 0] = SHUT
