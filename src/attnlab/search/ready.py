@@ -16,6 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+HANDFUL = 8
+"""Rows below which a product only waits for its weight to come from memory, in float32."""
 FEW = 48
 """Rows up to which a CPU's (W x')' is worth the copy that lays its result out as rows again."""
 
@@ -58,7 +60,8 @@ class Ready(Tensor):
             weight = self._casts[kind] = self._casts[self.dtype].to(kind)
         x = x.to(kind)
         rows = x.numel() // x.shape[-1]
-        if x.device.type != "cpu" or bias is not None or not (self._turned or 1 < rows <= FEW):
+        least = 2 if kind.itemsize == 2 else HANDFUL
+        if x.device.type != "cpu" or bias is not None or rows < least or not (self._turned or rows <= FEW):
             return nn.functional.linear(x, weight, bias)
         product = (weight @ x.reshape(rows, x.shape[-1]).T).T
         return (product if self._turned else product.contiguous()).unflatten(0, x.shape[:-1])
