@@ -315,8 +315,7 @@ class FromOne(LocalM):
 
 class AsWideAsTheSource(LocalM):
     def positions(self, query, lengths, steps):
-        self.half_width = int(lengths.max())
-        return super().positions(query, lengths, steps)
+        return LocalM(self.query_dim, int(lengths.max())).positions(query, lengths, steps)
 
 
 class Unannounced(LocalM):

@@ -170,7 +170,8 @@ def nothing_of_a_batch_is_kept(attention: Attention) -> None:
 
     def counted(states: Tensor) -> Tensor:
         calls.append(states.shape)
-        return prepare(states)
+        keys: Tensor = prepare(states)
+        return keys
 
     scorer.prepare = counted
     try:
