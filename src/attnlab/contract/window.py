@@ -143,7 +143,8 @@ def independence(subject: Subject) -> None:
             alone, _ = _acted(window, query[i : i + 1], LENGTHS[i : i + 1])
             gap = (alone - whole[i : i + 1, :, : alone.shape[-1]]).abs().max()
             what = "the weights of a sentence change with the other sentences"
-            need(gap < 1e-9, "wrong axis", title, what, "treat every sentence by itself")
+            fix = "treat every sentence by itself: its length is that of `lengths`, not the padded one"
+            need(gap < 1e-9, "wrong axis", title, what, fix)
         for t in range(Q):
             alone, _ = _acted(window, query[:, t : t + 1], LENGTHS, STEPS[t : t + 1])
             gap = (alone - whole[:, t : t + 1]).abs().max()
