@@ -60,9 +60,8 @@ def jacobian() -> Picture:
             made.rect(x, y, 104, 50, "accent", rx=4, fill_opacity=Bound(f"jacobian.{i}.{j}", 1.8, 0, "above"))
             made.rect(x, y, 104, 50, "warn", rx=4, fill_opacity=Bound(f"jacobian.{i}.{j}", -1.8, 0, "below"))
             made.text(x + 52, y + 30, f"{{jacobian.{i}.{j}:+4}}", anchor="middle")
-    made.text(
-        250, 232, "slopes of the shares (rows); rows and columns add up to 0", size=12, anchor="middle", fill="muted"
-    )
+    note = "slopes of the shares (rows); rows and columns add up to 0"
+    made.text(250, 232, note, size=12, anchor="middle", fill="muted")
     return made
 
 
