@@ -15,18 +15,12 @@ import sys
 from functools import partial
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-# This folder comes last: profile.py in it is not the profile that torch's compiler imports.
-sys.path[:] = [
-    str(HERE.parent / "src"),
-    *(path for path in sys.path if Path(path).resolve() != HERE),
-    str(HERE),
-]
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-import torch  # noqa: E402
-from gpu import checks, note, packing, speed  # noqa: E402
-from gpu.parts import Parts, Rows  # noqa: E402
-from gpu.sizes import GNMT, REF, Size, tiny  # noqa: E402
+import torch
+from gpu import checks, note, packing, speed
+from gpu.parts import Parts, Rows
+from gpu.sizes import GNMT, REF, Size, tiny
 
 # What is trained, the most telling first: scorer, order, precision, form.
 REF_TRAININGS = [

@@ -21,8 +21,6 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-sys.path.append(sys.path.pop(0))  # behind the standard library, which has a profile.py, too
-
 import torch
 from machine import commit, description, versions
 from torch import Tensor, nn
