@@ -1,6 +1,7 @@
 """What every test gets: one thread, no network, and the corpora where they are at hand."""
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -160,3 +161,12 @@ def command(tmp_path: Path) -> Command:
 def real_command(tmp_path: Path) -> Command:
     """The same with true trainings."""
     return Command(tmp_path, "")
+
+
+@pytest.fixture(autouse=True)
+def no_handler_of_an_earlier_test():
+    """A verb that ran in this process may have left its log with a stream that pytest has closed since."""
+    root = logging.getLogger()
+    for handler in list(root.handlers):
+        if getattr(getattr(handler, "stream", None), "closed", False):
+            root.removeHandler(handler)

@@ -370,7 +370,8 @@ def walked(model: Seq2Seq, place: torch.device, size: int = 4) -> None:
     assert isinstance(memory, Memory) and isinstance(state, DecoderState)
     readouts, attended = decoder(made(3, 5, 3), memory, state)
     (readouts.sum() + attended.weights.sum()).backward()
-    assert states.grad is not None and states.grad.device == place
+    if decoder.asks:  # a fixed vector is the final state alone
+        assert states.grad is not None and states.grad.device == place
 
 
 def test_lightning_moves_what_the_device_reads_and_leaves_what_the_host_reads() -> None:

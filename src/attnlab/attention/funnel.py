@@ -47,7 +47,7 @@ class _Funnel(torch.autograd.Function):
         ctx.total = total
         keys = keys if total is None else total.data
         scores = query.new_empty(*query.shape[:-1], keys.shape[-2])
-        for inside, q, k, e in _pieces(keys, query, keys, scores):
+        for inside, k, q, e in _pieces(keys, query, scores):
             for place, one in enumerate(q.unbind(-2)):
                 e[:, place] = torch.add(one.unsqueeze(-2), k, out=inside).tanh_() @ v
         return scores
@@ -65,27 +65,33 @@ class _Funnel(torch.autograd.Function):
         of_query, of_v = torch.empty_like(query), torch.zeros_like(v)
         of_keys = torch.zeros_like(keys) if total is None else total.gradient()
         unit = keys.new_ones(())
-        for inside, q, k, g, dq, dk in _pieces(keys, query, keys, gradient, of_query, of_keys):
+        for inside, k, q, g, dq, dk in _pieces(keys, query, gradient, of_query, of_keys):
             for place, one in enumerate(q.unbind(-2)):
                 weigh = g[:, place].unsqueeze(-1)
-                torch.add(one.unsqueeze(-2), k, out=inside).tanh_()
-                of_v += weigh.flatten() @ inside.flatten(0, -2)
-                torch.addcmul(unit, inside, inside, value=-1, out=inside)  # 1 - h^2 in one pass
-                dq[:, place] = (weigh.mT @ inside).squeeze(-2)
-                dk.addcmul_(inside, weigh)
+                h = torch.add(one.unsqueeze(-2), k, out=inside).tanh_()
+                of_v += weigh.flatten() @ h.flatten(0, -2)
+                torch.addcmul(unit, h, h, value=-1, out=h)  # 1 - h^2 in one pass
+                dq[:, place] = (weigh.mT @ h).squeeze(-2)
+                dk.addcmul_(h, weigh)
         if total is None:
             return of_query.mul_(v), of_keys.mul_(v), of_v, None
         total.factor = v
         return of_query.mul_(v), torch.zeros_like(handle), of_v, None
 
 
-def _pieces(keys: Tensor, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
-    """A place for what is inside the tanh, and the parts of the tensors that belong to a few groups G."""
-    flat = [each.flatten(0, -3) if each.ndim > 2 else each.unsqueeze(0) for each in tensors]
+def _pieces(keys: Tensor, *tensors: Tensor) -> Iterator[tuple[Any, ...]]:
+    """A place for what is inside the tanh, and the parts of the tensors that belong to a few groups G.
+
+    On a GPU there is one piece, and for a compiler, which would take the number of pieces for a constant.
+    """
+    flat = [each.flatten(0, -3) if each.ndim > 2 else each.unsqueeze(0) for each in (keys, *tensors)]
+    if keys.device.type != "cpu" or torch.compiler.is_compiling():
+        yield None, *flat  # `out=None`: made anew
+        return
     groups, size = len(flat[0]), keys.shape[-2] * keys.shape[-1]
-    count = groups if keys.device.type != "cpu" else max(1, PIECE // max(1, size))
+    count = max(1, PIECE // max(1, size))
     scratch = _scratch(keys, min(count, groups) * size)
-    for first in range(0, groups, max(1, count)):
+    for first in range(0, groups, count):
         parts = [each[first : first + count] for each in flat]
         yield scratch[: len(parts[0]) * size].view(len(parts[0]), *keys.shape[-2:]), *parts
 
@@ -96,11 +102,9 @@ _HELD = threading.local()
 def _scratch(like: Tensor, size: int) -> Tensor:
     """Memory for `size` values, the same again at the next call.
 
-    On a CPU only, where freed blocks of some megabytes leave holes that the next one, aligned to 64 bytes,
-    does not fit: S = T = 400 took 1.2 GB that nothing held. CUDA's own allocator does not have this.
+    Freed blocks of some megabytes leave holes that the next one, aligned to 64 bytes, does not fit:
+    S = T = 400 took 1.2 GB that nothing held. CUDA's own allocator does not have this.
     """
-    if like.device.type != "cpu":
-        return like.new_empty(size)
     held: Tensor | None = getattr(_HELD, "values", None)
     if held is None or held.dtype != like.dtype or held.numel() < size:
         with torch.inference_mode(False):  # what a search has made serves training too
