@@ -9,5 +9,5 @@ from attnlab.report import page
 
 def light() -> dict[str, str]:
     """Colours by name, from the page's theme."""
-    theme = page._text("css", "theme.css")
+    theme = page.asset("css", "theme.css")
     return dict(re.findall(r"--([\w-]+): light-dark\((#\w+),", theme))

@@ -31,8 +31,8 @@ def render(scripts: Sequence[str], panel: str, data: Mapping[str, Any], /, **par
         data: what the scripts read.
         parts: what the templates name; strings of markup are `Markup`.
     """
-    early = base._text("js", "early.js")
-    texts = [base._text("js", "core.js"), *(_text("js", f"{name}.js") for name in scripts)]
+    early = base.asset("js", "early.js")
+    texts = [base.asset("js", "core.js"), *(_text("js", f"{name}.js") for name in scripts)]
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE / "template"),
         autoescape=True,
@@ -41,9 +41,9 @@ def render(scripts: Sequence[str], panel: str, data: Mapping[str, Any], /, **par
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    styles = [*(base._text("css", f"{name}.css") for name in _STYLES), _text("css", "walk.css")]
+    styles = [*(base.asset("css", f"{name}.css") for name in _STYLES), _text("css", "walk.css")]
     return environment.get_template("walk.html.j2").render(
-        policy=base._policy([early, *texts]),
+        policy=base.policy([early, *texts]),
         early=Markup(early),
         styles=[Markup(style) for style in styles],
         scripts=[Markup(text) for text in texts],

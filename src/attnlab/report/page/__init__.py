@@ -63,8 +63,8 @@ def render(payload: Mapping[str, Any]) -> str:
     Raises:
         ValueError: a number of the payload is not finite.
     """
-    early = _text("js", "early.js")
-    scripts = [*(_library(name) for name in LIBRARIES), *(_text("js", f"{name}.js") for name in SCRIPTS)]
+    early = asset("js", "early.js")
+    scripts = [*(_library(name) for name in LIBRARIES), *(asset("js", f"{name}.js") for name in SCRIPTS)]
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE / "template"),
         autoescape=True,
@@ -75,8 +75,8 @@ def render(payload: Mapping[str, Any]) -> str:
     )
     return environment.get_template("page.html.j2").render(
         title=str(payload.get("title") or "attnlab report"),
-        policy=_policy([early, *scripts]),
-        styles=[Markup(_text("css", f"{name}.css")) for name in STYLES],
+        policy=policy([early, *scripts]),
+        styles=[Markup(asset("css", f"{name}.css")) for name in STYLES],
         early=Markup(early),
         scripts=[Markup(script) for script in scripts],
         data=Markup(embedded(payload)),
@@ -89,18 +89,18 @@ def embedded(value: Any) -> str:
     return text.translate(_UNSAFE)
 
 
-def _text(*parts: str) -> str:
+def asset(*parts: str) -> str:
     """A file of this package; line ends as they are in an HTML element, so that its hash is the browser's."""
     return _HERE.joinpath(*parts).read_text(encoding="utf-8")
 
 
 def _library(name: str) -> str:
     """A vendored script behind its licence, which asks to be in all copies."""
-    licence = _text("vendor", f"{name.partition('.')[0]}.LICENSE")
-    return f"/*\n{licence}*/\n{_text('vendor', f'{name}.js')}"
+    licence = asset("vendor", f"{name.partition('.')[0]}.LICENSE")
+    return f"/*\n{licence}*/\n{asset('vendor', f'{name}.js')}"
 
 
-def _policy(scripts: list[str]) -> str:
+def policy(scripts: list[str]) -> str:
     """A content security policy: these scripts by their hashes, styles of the page, no request at all."""
     hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
     allowed = " ".join(f"'sha256-{value}'" for value in hashes)
