@@ -4,6 +4,7 @@ import logging
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -39,6 +40,17 @@ def test_a_closed_pipe_is_no_error_and_python_says_nothing_on_its_way_out():
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_behind_standard_output_is_one_line():
+    code = "import sys; from attnlab.ending import told; sys.exit(told(lambda: print('x\\n' * 10**5) or 0))"
+    with open("/dev/full", "w") as full:
+        made = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (made.returncode, made.stderr) == (
+        2,
+        "attnlab: standard output: No space left on device; make room\n",
+    )
 
 
 def test_the_terminal_leaves_out_what_the_last_line_says(capsys):

@@ -10,12 +10,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from omegaconf import OmegaConf
 from sacrebleu.metrics import BLEU
 from safetensors.numpy import load_file
 
 import attnlab
-from attnlab import results, run
+from attnlab import build, results, run
 from attnlab.errors import UserError
+from attnlab.loading import load
+from attnlab.sweep import identity
 
 TINY = [
     *(
@@ -337,6 +340,22 @@ def test_the_threads_of_a_cell_are_its_option(cache, tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         train(tmp_path, "trainer.threads=1")
     assert asked == [1]
+
+
+def test_subnormal_numbers_are_0_before_the_first_part_is_made_and_when_a_run_is_loaded(trained, monkeypatch):
+    _, folder = trained
+    happened = []
+    monkeypatch.setattr("attnlab.threads.set_up", lambda *given: happened.append("set up"))
+    monkeypatch.setattr("attnlab.build.build_metrics", lambda *given: happened.append("part") or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        build.rehearse(identity.plain(OmegaConf.load(folder / "config.yaml")))
+    monkeypatch.setattr("attnlab.build.build_data", lambda *given: happened.append("part") or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run._run({"trainer": {}}, folder, SimpleNamespace(phase=lambda *given: None))
+    monkeypatch.setattr("attnlab.build.build_model", lambda *given: happened.append("part") or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        load(folder)
+    assert happened == ["set up", "part"] * 3
 
 
 def test_logging_is_left_as_it_was(trained):

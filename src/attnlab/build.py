@@ -78,7 +78,10 @@ def rehearse(config: Config, made: set[str] | None = None) -> None:
     """
     import pytorch_lightning  # sets its logger's level when it is imported: not after us
 
+    from attnlab import threads
     from attnlab.loggers import Facts
+
+    threads.set_up()  # the parts' first numbers start torch's threads
 
     small = SimpleNamespace(size=8, pad=0, start=1)
     sized = SimpleNamespace(source_tokenizer=small, target_tokenizer=small)

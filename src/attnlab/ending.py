@@ -1,5 +1,6 @@
 """How a verb ends where it does not come to its own end: one line, and an exit status."""
 
+import errno
 import logging
 import os
 import signal
@@ -82,6 +83,12 @@ def told(verb: Callable[[], int]) -> int:
     except BrokenPipeError:
         deaf()
         return 0
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        deaf()  # a file names itself in a UserError: what is left is what the shell has sent somewhere
+        print(f"attnlab: {error.filename or 'standard output'}: {error.strerror}; make room", file=sys.stderr)
+        return 2
     except SystemExit:  # argparse has printed its help
         try:
             sys.stdout.flush()

@@ -59,12 +59,10 @@ def run_cell(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 def _run(config: dict[str, Any], folder: Path, progress: ProgressFile) -> dict[str, Any]:
     import torch
 
-    from attnlab import build, compiling, ranks, resume
+    from attnlab import build, compiling, ranks, resume, threads
     from attnlab.callbacks import Progress
 
-    threads = config["trainer"].get("threads")
-    if threads is not None:
-        torch.set_num_threads(int(threads))
+    threads.set_up(config["trainer"].get("threads"))
     compiling.precision(config["trainer"].get("matmul_precision", "highest"))
     with terminable():
         progress.phase("data")
