@@ -45,7 +45,7 @@ def test_a_closed_pipe_is_no_error_and_python_says_nothing_on_its_way_out():
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_full_disk_behind_standard_output_is_one_line():
     code = "import sys; from attnlab.ending import told; sys.exit(told(lambda: print('x\\n' * 10**5) or 0))"
-    with open("/dev/full", "w") as full:
+    with Path("/dev/full").open("w") as full:
         made = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True)
     assert (made.returncode, made.stderr) == (
         2,
