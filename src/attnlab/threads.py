@@ -3,8 +3,8 @@
 Numbers below the smallest normal one (1.2e-38 in float32) take a CPU many times as long. An attention that is
 sure of its word is full of them: its other weights are e^-100 and less, and the gradients of the keys are
 products of those. One product of 1,088 x 512 by 512 x 512 took 53 ms with them; `ref-512` with a `general`
-score went from 2,050 to 3,400 tokens a second in its first 40 updates without. They are taken as 0 here: no sum with
-a normal number can tell.
+score went from 2,050 to 3,400 tokens a second in its first 40 updates without. They are taken
+as 0 here: no sum with a normal number can tell.
 """
 
 from __future__ import annotations
