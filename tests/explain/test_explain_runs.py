@@ -1,18 +1,22 @@
 """The walkthrough of runs: its numbers are those of the model, whatever scorer, window and decoder order it has."""
 
-import re
+import math
+import shutil
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import torch
 
 import attnlab
-from attnlab.attention import Scorer
 from attnlab.explain.__main__ import main
+from attnlab.explain.following import TOP
 from attnlab.explain.reading import LONGEST, read
+from attnlab.explain.runs_text import runs_text
+from attnlab.explain.sentence import Sentence
 from attnlab.explain.trained import trained
+
+from .alone import check_alone
 
 SCORERS = ("dot", "scaled_dot", "general", "additive", "concat", "location")
 WINDOWS = ("global", "local_m", "local_p", "local_p_renorm", "local_p_on_scores")
@@ -53,13 +57,58 @@ def test_weights_are_the_models_and_follow_from_the_scores_that_are_shown(runs, 
         assert sum(step["a"]) == pytest.approx(sum(a), abs=1e-5) == pytest.approx(step["sum"], abs=1e-5)
 
 
+@pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("scorer", SCORERS)
-def test_the_parts_of_a_score_add_up_to_it(runs, sentence, scorer):
-    _, found = both(runs, sentence, f"scorer={scorer} decoder=post_combine window=global")
+def test_the_parts_of_a_score_add_up_to_what_the_scorer_gives(runs, sentence, scorer, window):
+    _, found = both(runs, sentence, f"scorer={scorer} decoder=post_combine window={window}")
     for step in found.steps:
-        best = step["e"][max(range(len(step["a"])), key=step["a"].__getitem__)]
-        assert step["whole"] == pytest.approx(best, abs=1e-5)
-        assert sum(row["value"] for row in step["terms"]) == pytest.approx(best, abs=1e-5)
+        heaviest = max(range(len(step["a"])), key=step["a"].__getitem__)
+        assert step["whole"] == step["raw"][heaviest]
+        assert step["entering"] == step["e"][heaviest]
+        rows, rest = step["units"]["rows"], step["units"]["rest"]
+        parts = sum(row["value"] for row in rows) + rest["value"]
+        assert parts == pytest.approx(step["raw"][heaviest], abs=1e-5)
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_a_window_that_acts_on_scores_is_shown_before_and_after(runs, sentence, window):
+    _, found = both(runs, sentence, f"scorer=general decoder=post_combine window={window}")
+    acts = window == "local_p_on_scores"
+    assert found.facts["on_scores"] == acts
+    assert found.facts["on_weights"] == (window in ("local_p", "local_p_renorm"))
+    for step in found.steps:
+        gauss = np.array(step["gauss"]) if acts else np.ones(len(step["e"]))
+        there = [j for j, score in enumerate(step["e"]) if score is not None]
+        for j in there:
+            assert step["e"][j] == pytest.approx(step["raw"][j] * gauss[j], abs=1e-6)
+    text = " ".join(runs_text(Sentence(sentence.source), [found]).split())
+    assert ("in window" in text) == acts
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_a_slope_is_what_a_small_rise_of_the_score_does_to_the_weight(runs, sentence, window):
+    _, found = both(runs, sentence, f"scorer=general decoder=post_combine window={window}")
+    for step in found.steps:
+        there = [j for j, score in enumerate(step["raw"]) if score is not None]
+        gauss = np.array(step.get("gauss", np.ones(len(step["a"]))))[there]
+
+        def weights(scores, gauss=gauss):
+            if window == "local_p_on_scores":
+                scores = scores * gauss
+            a = np.exp(scores) / np.exp(scores).sum()
+            if window in ("local_p", "local_p_renorm"):
+                a = a * gauss
+            return a / a.sum() if window == "local_p_renorm" else a
+
+        scores = np.array([step["raw"][j] for j in there])
+        order = sorted(range(len(there)), key=lambda k: -step["a"][there[k]])[:TOP]
+        for j, column in enumerate(order):
+            rise = np.zeros(len(there))
+            rise[column] = 1e-4
+            slope = (weights(scores + rise) - weights(scores - rise)) / 2e-4
+            for i, row in enumerate(order):
+                assert step["slopes"]["rows"][i][j] == pytest.approx(slope[row], abs=1e-5)
+        assert step["slope"] == step["slopes"]["rows"][0][0]
 
 
 def test_the_context_is_where_its_cosines_and_distances_say(runs, sentence):
@@ -89,7 +138,8 @@ def test_the_gold_alignment_is_shown_where_the_translation_is_the_reference(runs
     (found,) = walk.readings
     links = {tuple(map(int, link.split("-"))) for link in sentence.alignment.split()}
     assert {(j, i) for i, j in found.gold} == links  # every word of this language is one piece
-    assert walk.text().count("[") - 1 >= len(links)
+    rows = [line for line in walk.text().splitlines() if line.endswith("|")]
+    assert sum(line.count("[") for line in rows) == len(links)
     assert walk.page().count('stroke="var(--gold)" stroke-width="1.8"') == len(links)
     (other,) = trained([folder], sentence.source, None, sentence.target + " x", False, "cpu").readings
     assert other.gold is None and "another" in other.note
@@ -102,36 +152,82 @@ def test_a_model_without_attention_stands_beside_the_others(runs, sentence):
     assert not without.attends and without.facts["numbers"] == 8
     assert with_it.facts["numbers"] == 8 * len(with_it.source)
     page = walk.page()
-    assert page.count("No attention: its decoder") == 6  # steps 2 to 5, 8 and 9
+    assert page.count("No attention: its decoder") == 7  # steps 2 to 5 and 7 to 9
     assert "no attention, so no map" in walk.text()
 
 
-def test_two_runs_of_one_cell_are_told_apart_by_their_seeds_and_folders(runs, sentence):
+def names(folders, sentence):
+    walk = trained(folders, sentence.source, None, sentence.target, False, "cpu")
+    return [reading.name for reading in walk.readings]
+
+
+def test_two_seeds_of_one_cell_are_told_apart_by_their_seeds(runs, sentence):
     options = "scorer=dot decoder=post_combine window=global"
-    folders = [runs(options), runs(options), runs("scorer=general decoder=post_combine window=global")]
-    names = [r.name for r in trained(folders, sentence.source, None, sentence.target, False, "cpu").readings]
-    assert len(set(names)) == 2 or len(set(names)) == 3
-    assert names[2] == "general, post_combine, global"
+    folders = [runs(options), runs(f"{options} seed=2", 2), runs("scorer=general decoder=post_combine")]
+    cell = "dot, post_combine, global"
+    assert names(folders, sentence) == [f"{cell}, seed 1", f"{cell}, seed 2", "general, post_combine, global"]
 
 
-class Odd(Scorer):
-    """A scorer of somebody else's."""
+def test_two_runs_of_one_seed_are_told_apart_by_their_folders(runs, sentence, tmp_path):
+    folder = runs("scorer=dot decoder=post_combine window=global")
+    other = tmp_path / "again" / "seed1"
+    shutil.copytree(folder, other)
+    cell = "dot, post_combine, global, seed 1"
+    assert names([folder, other], sentence) == [f"{cell}, {folder}", f"{cell}, {other}"]
 
-    def forward(self, query, keys):
-        return -((query.unsqueeze(-2) - keys.unsqueeze(-3)) ** 2).sum(-1)
+
+def test_the_words_of_a_search_are_followed_as_it_found_them(runs, sentence):
+    folder = runs("scorer=additive decoder=input_feeding window=global")
+    run = attnlab.load(folder, device="cpu")
+    found = read(run, "it", sentence.source, None)
+    search = attnlab.build.build_search(run.config, n_best=1)
+    source = torch.tensor(run.source_tokenizer.encode([sentence.source]))
+    ((best,),) = search(run.model, source, torch.tensor([source.shape[1]]), end=run.target_tokenizer.end)
+    assert found.tokens == [*best.tokens, *([run.target_tokenizer.end] if best.finished else [])]
+    assert found.text == run.translate(sentence.source)
+    assert np.array([step["a"] for step in found.steps]) == pytest.approx(best.weights.numpy(), abs=1e-5)
+    assert ("without an end" in found.cut) == (not best.finished)
+    chances = [math.log(step["chance"]) for step in found.steps]
+    assert sum(chances) == pytest.approx(best.log_prob, abs=1e-3)
 
 
-def test_a_scorer_of_ones_own_has_scores_and_no_parts(runs, sentence):
-    run = attnlab.load(runs("scorer=dot decoder=post_combine window=local_p"), device="cpu")
-    run.model.decoder.attention.scorer = Odd(8, 8)
-    found = read(run, "it", sentence.source, sentence.target)
-    assert found.facts["formula"] == "Odd" and found.steps[0]["terms"] == []
-    assert max(score for score in found.steps[0]["e"] if score is not None) < 0
+def test_a_source_that_is_closed_has_one_column_more(runs, sentence):
+    run, found = both(runs, sentence, "scorer=dot decoder=post_combine data.source_eos=true")
+    pieces, _, weights = run.attend(sentence.source, sentence.target)
+    assert found.source == pieces and len(pieces) == len(sentence.source.split()) + 1
+    assert np.array([step["a"] for step in found.steps]) == pytest.approx(weights, abs=1e-5)
+
+
+def test_words_that_are_there_twice_have_their_places(runs, sentence):
+    word, other = sentence.source.split()[:2]
+    run = attnlab.load(runs("scorer=dot decoder=post_combine window=global"), device="cpu")
+    found = read(run, "it", f"{word} {other} {word}", sentence.target)
+    assert found.source == [word, other, word]
+    assert found.labels == [f"{word} (1)", other, f"{word} (3)"]
+    assert {step["heaviest"] for step in found.steps} <= set(found.labels)
+
+
+def test_unknown_words_are_told(runs, sentence):
+    run = attnlab.load(runs("scorer=dot"), device="cpu")
+    found = read(run, "it", "nobody said this", sentence.target)
+    assert found.cut == "3 of 3 source pieces are unknown to this model."
+    assert read(run, "it", sentence.source, sentence.target).cut == ""
+
+
+@pytest.mark.parametrize(
+    ("encoder", "places"), [("bilstm", "both"), ("lstm", "last"), ("lstm_reversed", "first")]
+)
+def test_the_final_state_is_drawn_where_the_encoder_ends(runs, sentence, encoder, places):
+    _, found = both(runs, sentence, f"decoder=fixed_vector encoder={encoder}")
+    last = len(found.source) - 1
+    assert found.facts["final"] == {"both": [0, last], "last": [last], "first": [0]}[places]
 
 
 def test_a_model_that_does_not_stop_is_shown_for_so_many_steps(runs, sentence):
     run = attnlab.load(runs("scorer=dot"), device="cpu")
-    assert len(read(run, "it", sentence.source, " ".join(["x"] * 200)).steps) == LONGEST
+    found = read(run, "it", sentence.source, " ".join(["x"] * 200))
+    assert len(found.steps) == LONGEST
+    assert found.cut == f"The first {LONGEST} of 201 steps are shown."
 
 
 def test_pictures_of_a_run_are_files_that_stand_alone(runs, sentence, tmp_path, capsys):
@@ -139,7 +235,7 @@ def test_pictures_of_a_run_are_files_that_stand_alone(runs, sentence, tmp_path, 
     assert main([str(folder), "--sentence", sentence.source, "--svg", str(tmp_path), "--device", "cpu"]) == 0
     assert "pictures in" in capsys.readouterr().out
     files = sorted(tmp_path.glob("*.svg"))
-    assert {path.name.split("_")[1] for path in files} >= {
+    assert {path.name.split("_")[2] for path in files} >= {
         "bottleneck",
         "question",
         "score",
@@ -148,16 +244,6 @@ def test_pictures_of_a_run_are_files_that_stand_alone(runs, sentence, tmp_path, 
     }
     for path in files:
         check_alone(path.read_text(encoding="utf-8"))
-
-
-def check_alone(text):
-    """Well-formed, named and described, with colours and no bindings."""
-    root = ElementTree.fromstring(text)
-    space = "{http://www.w3.org/2000/svg}"
-    title, description = root.find(f"{space}title"), root.find(f"{space}desc")
-    assert title.text and description.text and root.get("role") == "img"
-    assert root.get("aria-labelledby").split() == [title.get("id"), description.get("id")]
-    assert not re.search(r"var\(|data-|\{|nan", text)
 
 
 def test_pictures_of_the_worked_example_are_files_that_stand_alone(tmp_path):
@@ -177,7 +263,7 @@ def test_pictures_of_the_worked_example_are_files_that_stand_alone(tmp_path):
         (["RUN", "--sentence", "  "], "is empty"),
         (["RUN", "--sentence", "x " * 61], "a picture holds 60"),
         (["RUN", "--test", "99"], "has the lines 0 to 4"),
-        (["RUN", "--sentence", "nobody said this", "--reference"], "in no test set"),
+        (["RUN", "--sentence", "nobody said this", "--reference"], "in no test or validation set"),
         (["nowhere", "--sentence", "x"], "no run is here"),
         (["RUN", "--sentence", "x", "--out", "FILE/below"], "cannot be written"),
     ],

@@ -2,7 +2,8 @@
 
 An attribute may be a number or `Bound` to one of the tree: `shift + scale * value`. A slide gets the value as
 it stands; the page gets it too, and beside it the binding (`data-b`), by which its script moves the same
-picture where a slider moves. Texts are templates (`filling.py`). Colours are names of the report's theme.
+picture where a slider moves. Texts are templates (`filling.py`), words that are not ours `Verbatim`. Colours
+are names of the report's theme.
 """
 
 from __future__ import annotations
@@ -149,20 +150,10 @@ class Picture:
         bold: bool = False,
         **more: Attribute,
     ) -> None:
-        """A line of text: a template, in which `h_1` has its index below."""
-        self.add(
-            "text",
-            text,
-            x=x,
-            y=y,
-            **{
-                "font_size": size,
-                "text_anchor": anchor,
-                "fill": fill,
-                **({"font_weight": 600} if bold else {}),
-                **more,
-            },
-        )
+        """A line of text: a template, in which `h_1` has its index below, or text that is not ours."""
+        weight: dict[str, Attribute] = {"font_weight": 600} if bold else {}
+        own: dict[str, Attribute] = {"font_size": size, "text_anchor": anchor, "fill": fill}
+        self.add("text", text, x=x, y=y, **{**own, **weight, **more})
 
     def node(
         self,
@@ -298,6 +289,8 @@ class _Writer:
 
     def _marked(self, text: str) -> str:
         """Text with its indices below the line."""
+        if isinstance(text, filling.Verbatim):
+            return escape(text)
         parts, end = [], 0
         for found in SUBSCRIPT.finditer(text):
             below = found[2] or found[3]

@@ -25,8 +25,9 @@ U: Matrix = [[0.2, 0.4, -0.3, 0.1], [-0.1, 0.5, 0.2, 0.3], [0.6, -0.2, 0.1, 0.4]
 V: Vector = [0.5, -0.3, 0.4]
 W_P: Matrix = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]]
 V_P: Vector = [1.0, 1.0, 1.0, 1.0]
-ELSEWHERE: Vector = [-1.0, -1.0, 1.0, -1.0]
-"""A decoder state under which the heaviest state is not the nearest."""
+ELSEWHERE: Vector = [-1.0, 1.0, -1.0, -1.0]
+"""A decoder state under which the heaviest state is not the nearest, neither by the mean absolute difference
+of the slots nor by the straight line."""
 PEAK = 20.0
 """By what the query of the peaked corner is larger."""
 LONGEST = 40
@@ -45,7 +46,7 @@ class Point(NamedTuple):
         places: S of the window's picture.
         half_width: D.
         step: t of the window's picture, from 1.
-    output: the step of the translation, from 1.
+        output: the step of the translation, from 1.
     """
 
     state: Vector = STEPS[STEP - 1]

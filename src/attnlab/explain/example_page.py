@@ -112,5 +112,5 @@ def table_parts(table: Table, tree: Mapping[str, Any]) -> dict[str, Any]:
 def _given(point: example.Point, tree: Mapping[str, Any]) -> dict[str, Any]:
     """The matrices, the point, and the numbers that no slider moves."""
     names = ("H", "W", "U", "V", "W_P", "V_P", "SOURCE", "TARGET", "STEPS", "ELSEWHERE", "LONGEST", "GROWTH")
-    fixed = {name: tree[name] for name in ("corners", "elsewhere")}
+    fixed = {name: tree[name] for name in ("corners", "elsewhere", "sizes", "start")}
     return {**{name: getattr(example, name) for name in names}, "point": point._asdict(), "fixed": fixed}

@@ -13,6 +13,17 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+LABEL = 13
+"""Letters of the longest label."""
+
+
+class Verbatim(str):
+    """Text that is not ours, such as a word of a sentence: it has no places and no marks."""
+
+    __slots__ = ()
+
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 PLACE = re.compile(r"\{([\w.]+)(?::([+]?)(\d+))?\}")
 
 
@@ -43,6 +54,8 @@ def shown(value: float, digits: int, signed: bool = False, minus: str = "-") -> 
 
 def fill(template: str, tree: Mapping[str, Any], minus: str = "-") -> str:
     """The template with its numbers."""
+    if isinstance(template, Verbatim):
+        return str(template)
     return PLACE.sub(lambda found: one(found, tree, minus), template)
 
 
@@ -55,8 +68,20 @@ def one(found: re.Match[str], tree: Mapping[str, Any], minus: str = "-") -> str:
     return str(value) if digits is None else shown(float(value), int(digits), bool(sign), minus)
 
 
+def short(word: str) -> Verbatim:
+    """A word that is not ours, as a label."""
+    return Verbatim(word if len(word) <= LABEL else word[: LABEL - 1] + "…")
+
+
+def printable(text: str) -> str:
+    """The text with U+FFFD for each character that XML does not allow or that moves a terminal's cursor."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 def pieces(template: str, plain: Callable[[str], Any], place: Callable[[re.Match[str]], Any]) -> list[Any]:
     """The template cut at its places: `plain` of each stretch between, `place` of each place."""
+    if isinstance(template, Verbatim):
+        return [plain(template)] if template else []
     parts: list[Any] = []
     end = 0
     for found in PLACE.finditer(template):

@@ -12,9 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attnlab.attention import Additive, Attention, Dot, General, Global, LocalM, LocalP
+from attnlab.attention import Additive, Attention, Dot, General, Global, LocalM, LocalP, Positions
 from attnlab.attention.attention import masked_softmax
 from attnlab.explain import example
+from attnlab.explain.counted import parameters, sizes
 from attnlab.explain.example import Point, Vector
 
 Tree = dict[str, Any]
@@ -47,7 +48,9 @@ def numbers(point: Point | None = None) -> Tree:
         **_softmax(_tensor(chosen["score"])),
         **_context(Attention(scorer, Global(_SIZE)), s, states, point.slots),
         "elsewhere": _elsewhere(states),
-        "corners": _corners(s, states),
+        "start": _start(states),
+        "corners": _corners(states),
+        "sizes": sizes(),
         "window": window,
         "growth": growth,
     }
@@ -71,7 +74,6 @@ def _dot(s: Tensor, states: Tensor) -> Tree:
     return {
         "products": _list(s * states),
         "score": _list(score),
-        "norm_s": float(norm),
         "norm": _list(norms),
         "cosine": _list(shadow / norm.clamp(min=1e-12)),
         "shadow": _list(shadow),
@@ -106,7 +108,7 @@ def _softmax(scores: Tensor) -> Tree:
         return masked_softmax(e[None, None], here).flatten()
 
     slope = torch.autograd.functional.jacobian(shares, scores)
-    a, total = shares(scores), scores.sum()
+    total = scores.sum()
     return {
         "e": _list(scores),
         "sum_e": float(total),
@@ -116,7 +118,6 @@ def _softmax(scores: Tensor) -> Tree:
         "divided": _list(scores / total),
         "divided_shown": _list((scores / total).nan_to_num(0, 1.8, -1.8).clamp(-1.8, 1.8)),
         "jacobian": _list(slope),
-        "entropy": _entropy(a),
     }
 
 
@@ -159,42 +160,42 @@ def _elsewhere(states: Tensor) -> Tree:
     """Shares and distances where the heaviest state is not the nearest."""
     s = _tensor(example.ELSEWHERE)
     found = _context(Attention(additive(), Global(_SIZE)), s, states, (0, 1))
-    return {"s": _list(s), "a": found["a"], "distance": found["distance"]}
+    straight = (_tensor(found["c"]) - states).norm(dim=-1)
+    return {"s": _list(s), "straight": _list(straight)} | {k: found[k] for k in ("a", "cosine", "distance")}
 
 
-def _corners(s: Tensor, states: Tensor) -> Tree:
+def _start(states: Tensor) -> Tree:
+    """The additive scores where the example starts, and what a division by their sum would give."""
+    score = _tensor(_additive(_tensor(example.STEPS[example.STEP - 1]), states)["score"])
+    return {"e": _list(score), "sum_e": float(score.sum()), "divided": _list(score / score.sum())}
+
+
+def _corners(states: Tensor) -> Tree:
     """Equal scores, a score that dominates, one word, and sizes that do not fit."""
     attention = Attention(Dot(_SIZE, _SIZE), Global(_SIZE))
 
-    def attend(query: Tensor, among: Tensor) -> tuple[Vector, Vector]:
+    def attend(query: Tensor, among: Tensor) -> Vector:
         memory = attention.prepare(among.unsqueeze(0), torch.tensor([len(among)]))
         found = attention(query.view(1, 1, -1), memory, torch.tensor([1]))
-        return _list(found.dense(len(among)).flatten()), _list(found.context.flatten())
+        return _vector(found.dense(len(among)).flatten())
 
-    uniform, mean = attend(torch.zeros_like(s), states)
-    peaked, top = attend(example.PEAK * _tensor(example.STEPS[example.STEP - 1]), states)
-    single, only = attend(s, states[:1])
+    s = _tensor(example.STEPS[example.STEP - 1])
     try:
         Dot(_SIZE, 6)
         refusal = ""
     except ValueError as error:
         refusal = str(error)
-    counts = [sum(p.numel() for p in made.parameters()) for made in (General(4, 6), Additive(4, 6, _UNITS))]
     return {
-        "uniform": uniform,
-        "mean": mean,
-        "peaked": peaked,
-        "top": top,
-        "single": single,
-        "only": only,
+        "uniform": attend(torch.zeros_like(s), states),
+        "peaked": attend(example.PEAK * s, states),
+        "single": attend(s, states[:1]),
         "refusal": refusal,
-        "ways": counts,
+        "ways": [parameters(made) for made in (General(4, 6), Additive(4, 6, _UNITS))],
     }
 
 
 def _windows(point: Point) -> tuple[Tree, Tree]:
-    """Three windows over a longer source of equal scores, and their entropy as it grows, at the middle "
-    "step."""
+    """Three windows over a longer source of equal scores; their entropy as it grows, at the middle step."""
     s = _tensor(point.state)
     windows = {
         "global": Global(_SIZE),
@@ -229,11 +230,19 @@ def _windows(point: Point) -> tuple[Tree, Tree]:
             "entropy": _entropy(row),
             **({} if where is None else {"centre": float(where.centre)}),
         }
-    middle, scored = shown["local_p"]["centre"], shown["local_p"]["scored"]
-    spread = 2 * shown["sigma"] ** 2
     # As high as the weights of equal scores, so that the bars inside stand on the line.
-    shown["gauss"] = [math.exp(-((j - middle) ** 2) / spread) / scored for j in range(1, example.LONGEST + 1)]
+    gauss = _gauss(windows["local_p"], shown["local_p"]["centre"], point.places) / shown["local_p"]["scored"]
+    shown["gauss"] = [*_list(gauss), *[0.0] * (example.LONGEST - point.places)]
     return shown, growth
+
+
+def _gauss(window: Any, centre: float, size: int) -> Tensor:
+    """The window's Gaussian at all positions of a source, also outside of it."""
+    places = torch.arange(1, size + 1).view(1, 1, -1)
+    inside = torch.ones_like(places, dtype=torch.bool)
+    where = Positions(torch.zeros(1, 1, dtype=torch.long), places, inside, _tensor([[centre]]))
+    found: Tensor = window.gaussian(where)
+    return found.flatten()
 
 
 def _local_p(half_width: int) -> LocalP:
@@ -252,6 +261,10 @@ def _entropy(weights: Tensor) -> float:
 
 def _tensor(values: Any) -> Tensor:
     return torch.tensor(values, dtype=torch.float64)
+
+
+def _vector(values: Tensor) -> Vector:
+    return [float(value) for value in values]
 
 
 def _list(values: Tensor) -> Any:

@@ -7,13 +7,14 @@ from typing import Any
 
 from markupsafe import Markup
 
+from attnlab.explain.drawing import Picture
 from attnlab.explain.example_page import table_parts
+from attnlab.explain.filling import fill
 from attnlab.explain.numbers import numbers
 from attnlab.explain.page import fragment, marked, questions, render
-from attnlab.explain.pictures import corners
 from attnlab.explain.pictures.runs import pictures_of
 from attnlab.explain.reading import Reading
-from attnlab.explain.runs_text import run_tables
+from attnlab.explain.run_tables import run_tables
 from attnlab.explain.sentence import Sentence
 from attnlab.explain.words import words
 
@@ -34,17 +35,16 @@ def runs_page(sentence: Sentence, readings: Sequence[Reading]) -> str:
                 number,
                 reading,
                 step.id in _TOLD,
-                [picture.svg(reading.steps[0], prefix=f"run{number}-") for picture in own.get(step.id, ())],
+                own.get(step.id, ()),
             )
             for number, (reading, own) in enumerate(zip(readings, drawn, strict=True))
         ]
-        if step.id == "corners":
-            figures = [
-                Markup('<figure class="card">{}</figure>').format(
-                    Markup(corners().svg(tree, prefix="drawn-"))
-                )
-            ]
-        tables = [table for reading in readings for table in run_tables(step.id, reading) if table.rows]
+        tables = [
+            table_parts(table, reading.steps[0])
+            for reading in readings
+            for table in run_tables(step.id, reading)
+            if table.rows
+        ]
         steps.append(
             {
                 "id": step.id,
@@ -52,7 +52,7 @@ def runs_page(sentence: Sentence, readings: Sequence[Reading]) -> str:
                 "say": marked(step.say, tree),
                 "special": marked(step.runs, tree),
                 "figures": Markup("\n").join(figures),
-                "tables": [table_parts(table, {}) for table in tables],
+                "tables": tables,
                 "runs": True,
             }
         )
@@ -71,18 +71,19 @@ def runs_page(sentence: Sentence, readings: Sequence[Reading]) -> str:
 
 def _source(sentence: Sentence) -> Markup:
     """The sentence, and the test set's translation of it."""
-    text = Markup('<span class="sentence">{}</span>').format(sentence.source)
+    line = Markup('<span class="muted">{}</span> <bdi class="sentence">{}</bdi>')
+    text = line.format("source:", sentence.source)
     if sentence.reference:
-        text += Markup(' <span class="muted">reference:</span> <span class="sentence">{}</span>').format(
-            sentence.reference
-        )
+        text += Markup("<br>") + line.format("reference:", sentence.reference)
     return text
 
 
-def _card(number: int, reading: Reading, told: bool, svgs: Sequence[str]) -> Markup:
-    return fragment(
-        "card.html.j2", number=number, reading=reading, told=told, svgs=[Markup(svg) for svg in svgs]
-    )
+def _card(number: int, reading: Reading, told: bool, drawn: Sequence[Picture]) -> Markup:
+    tree = reading.steps[0]
+    pictures = [
+        (fill(picture.title, tree), Markup(picture.svg(tree, prefix=f"run{number}-"))) for picture in drawn
+    ]
+    return fragment("card.html.j2", number=number, reading=reading, told=told, pictures=pictures)
 
 
 def _rounded(value: Any) -> Any:

@@ -1,16 +1,15 @@
 """The walkthrough of trained runs as plain text."""
 
-# ruff: noqa: RUF001 (mathematical signs)
-
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from attnlab.explain import filling
 from attnlab.explain.numbers import numbers
 from attnlab.explain.reading import Reading
+from attnlab.explain.run_tables import full_tables, run_tables
 from attnlab.explain.sentence import Sentence
-from attnlab.explain.tables import Table
 from attnlab.explain.text import heading, paragraph, recall, wrapped, written
 from attnlab.explain.words import words
 
@@ -22,92 +21,32 @@ def runs_text(sentence: Sentence, readings: Sequence[Reading]) -> str:
     """All nine steps, of every run."""
     said, tree = words(), numbers()
     lines = [*heading(said.title, "="), *paragraph(said.lead, tree), *paragraph(said.runs, tree)]
-    lines += [
-        f"source: {sentence.source}",
-        *([f"reference: {sentence.reference}"] if sentence.reference else []),
-        "",
-    ]
+    lines += wrapped(f"source: {filling.printable(sentence.source)}", 2)
+    if sentence.reference:
+        lines += wrapped(f"reference: {filling.printable(sentence.reference)}", 2)
+    lines.append("")
     for number, step in enumerate(said.steps, start=1):
         lines += heading(f"{number}. {step.title}", "-")
         for template in [*step.say, *step.runs]:
             lines += paragraph(template, tree)
         for reading in readings:
-            for table in run_tables(step.id, reading):
-                lines += [*written(table, {}), ""]
-            if step.id == "whole":
-                lines += [*_map(reading), ""]
+            lines += _of(step.id, reading)
     return "\n".join([*lines, *recall(tree)]).rstrip("\n") + "\n"
 
 
-def run_tables(step: str, reading: Reading) -> list[Table]:
-    """The numbers of a run that belong to a step of the walkthrough, all steps of the output at once."""
-    facts, name = reading.facts, reading.name
+def _of(step: str, reading: Reading) -> list[str]:
+    """What one run has to show at one step of the walkthrough."""
+    lines = []
     if step == "bottleneck":
-        row = [reading.text, f"{facts['S']}", f"{facts['K']}", f"{facts['numbers']:,}"]
-        return [Table(name, ["translation", "S", "K", "numbers to look at"], [row])]
-    if step == "lanes":
-        factors = [str(facts["factors"].get(key, "?")) for key in ("asks", "context_goes_to", "fed_back")]
-        row = [facts["readout"], *factors]
-        return [Table(name, ["readout", "asks", "context goes to", "fed back"], [row])]
-    if not reading.attends:
-        return [Table(f"{name}: no attention, so nothing to show", [""], [])] if step in _PER_STEP else []
-    if step == "score":
-        row = [facts["formula"], facts["scorer"], f"{facts['parameters']:,}"]
-        return [Table(name, ["score", "matrices", "parameters"], [row])]
-    if step in _PER_STEP:
-        tables = [Table(name, ["step", *(head for head, _, _ in _PER_STEP[step])], _rows(step, reading))]
-        if step == "window" and reading.by_length:
-            tables.append(_by_length(reading))
-        return tables
-    return []
-
-
-_PER_STEP = {
-    "question": [("word", "word", None), ("best score", "heaviest", None), ("score", "best", 2)],
-    "softmax": [
-        ("word", "word", None),
-        ("heaviest", "heaviest", None),
-        ("weight", "top", 3),
-        ("sum", "sum", 3),
-    ],
-    "context": [
-        ("word", "word", None),
-        ("length of c", "norm", 2),
-        ("heaviest", "heaviest", None),
-        ("nearest", "nearest", None),
-    ],
-    "window": [
-        ("word", "word", None),
-        ("centre", "centre", 2),
-        ("first", "first", None),
-        ("last", "last", None),
-        ("scored", "scored", None),
-        ("entropy", "entropy", 2),
-    ],
-}
-
-
-def _rows(step: str, reading: Reading) -> list[list[str]]:
-    rows = []
-    for tree in reading.steps:
-        scores = [value for value in tree["e"] if value is not None]
-        own = {**tree, "best": max(scores) if scores else None}
-        cells = []
-        for _, path, digits in _PER_STEP[step]:
-            value = own[path]
-            cells.append(
-                "–" if value is None else str(value) if digits is None else filling.shown(value, digits)
-            )
-        rows.append([str(tree["t"]), *cells])
-    return rows
-
-
-def _by_length(reading: Reading) -> Table:
-    """Of the run's own test set."""
-    names = [f"{row['lo']}-{row['hi']}" if row["hi"] else f"from {row['lo']}" for row in reading.by_length]
-    values = [filling.shown(row["entropy_normalised"], 3) for row in reading.by_length]
-    caption = f"{reading.name}: entropy / log S of its test set, by words of the source"
-    return Table(caption, ["words", *names], [["entropy / log S", *values]])
+        lines += [f"  {reading.name}"]
+        told = [f"translation: {filling.printable(reading.text)}", reading.cut]
+        lines += [f"    {line}" for part in told if part for line in wrapped(part, 2)]
+    first: Mapping[str, Any] = reading.steps[0]
+    for table in [*full_tables(step, reading), *run_tables(step, reading)]:
+        lines += [*written(table, first), ""]
+    if step == "whole":
+        lines += [*_map(reading), ""]
+    return lines
 
 
 def _map(reading: Reading) -> list[str]:
@@ -125,8 +64,7 @@ def _map(reading: Reading) -> list[str]:
             for j, weight in enumerate(tree["a"])
         )
         lines.append(f"    {word.rjust(wide)} |{cells}|")
-    if gold:
-        lines.append("    [ ]: a link of the gold alignment")
+    lines.append(f"    from 0 to 1: '{SHADES}'" + ("; [ ]: a link of the gold alignment" if gold else ""))
     return [*lines, *([f"    {reading.note}"] if reading.note else [])]
 
 

@@ -56,7 +56,10 @@ def wrapped(text: str, indent: int) -> list[str]:
 
 def written(table: Table, tree: Mapping[str, Any]) -> list[str]:
     """A table in columns, with bars of `#` where it has some."""
-    rows = [table.head, *([filling.fill(cell, tree) for cell in row] for row in table.rows)]
+    rows = [
+        [filling.fill(cell, tree) for cell in table.head],
+        *([filling.fill(cell, tree) for cell in row] for row in table.rows),
+    ]
     widths = [max(len(row[k]) for row in rows) for k in range(len(table.head))]
     bars = [""] + [bar(filling.lookup(tree, path)) for path in table.bars or ()]
     bars += [""] * (len(rows) - len(bars))

@@ -10,13 +10,16 @@ from typing import Any
 
 from attnlab.errors import UserError
 from attnlab.explain.palette import light
-from attnlab.explain.pictures.runs import beams, pictures_of
+from attnlab.explain.pictures.runs import pictures_of
 from attnlab.explain.reading import Reading, read
 from attnlab.explain.runs_page import runs_page
 from attnlab.explain.runs_text import runs_text
 from attnlab.explain.sentence import Sentence, add_gold, known, line_of
+from attnlab.explain.words import words
 from attnlab.loading import load, read_config
 
+_EVERY = ("beams",)
+"""Pictures that are written at every step of the output."""
 _AXES = ("scorer", "decoder", "window", "encoder")
 
 
@@ -39,16 +42,15 @@ class Trained:
         colours = light()
         files = {}
         for number, reading in enumerate(self.readings, start=1):
-            for step, drawn in pictures_of(reading).items():
-                for picture in drawn:
-                    name = f"run{number}_{step}_{picture.key}.svg"
-                    files[name] = picture.svg(reading.steps[0], colours)
-            if reading.attends:
-                picture = beams(reading)
-                files |= {
-                    f"run{number}_question_beams_{tree['t']:02}.svg": picture.svg(tree, colours)
-                    for tree in reading.steps
-                }
+            own = pictures_of(reading)
+            for place, step in enumerate(words().steps, start=1):
+                for picture in own.get(step.id, ()):
+                    name = f"run{number}_{place}_{step.id}_{picture.key}"
+                    files[f"{name}.svg"] = picture.svg(reading.steps[0], colours)
+                    if picture.key in _EVERY:
+                        files |= {
+                            f"{name}_{tree['t']:02}.svg": picture.svg(tree, colours) for tree in reading.steps
+                        }
         return files
 
 
@@ -82,7 +84,7 @@ def trained(
     if reference:
         if sentence.reference is None:
             raise UserError(
-                "--reference: the sentence is in no test set of the first run; give --target TEXT"
+                "--reference: the sentence is in no test or validation set of the first run; give --target"
             )
         target = sentence.reference
     readings = []

@@ -57,11 +57,15 @@ def words() -> Words:
 
 def plain(template: str, tree: Mapping[str, Any]) -> str:
     """For a terminal: no marks."""
+    if isinstance(template, filling.Verbatim):
+        return str(template)
     return filling.fill(_MARKS.sub(lambda found: found[1] or found[2] or found[3], template), tree)
 
 
 def html(template: str, tree: Mapping[str, Any]) -> str:
     """For the page: marks as elements, and each number in one that the script can find."""
+    if isinstance(template, filling.Verbatim):
+        return escape(template)
     parts, end = [], 0
     for found in _MARKS.finditer(template):
         parts.append(_html(template[end : found.start()], tree))

@@ -12,8 +12,7 @@ def bottleneck() -> Picture:
         "bottleneck",
         "One last state, or a doorway to every state",
         "Above, three encoder states in a row and one arrow, from the last of them, to the decoder: 4 "
-        "numbers. "
-        "Below, the same states with an arrow from each to the decoder: 12 numbers.",
+        "numbers. Below, the same states with an arrow from each to the decoder: 12 numbers.",
         height=292,
     )
     for top, title, count in ((0, "Without attention", "4 numbers"), (146, "With attention", "12 numbers")):
@@ -41,7 +40,7 @@ def bottleneck() -> Picture:
                 lift = 34 - 8 * k
                 made.bent(
                     f"M{x} {middle - 17} C{x + 30} {middle - lift - 22} {340 - 20 * k} {middle - lift - 14} "
-                    f"{386} {middle - 13 + 5 * k}",
+                    f"386 {middle - 13 + 5 * k}",
                     "gold",
                 )
         if not open_doors:
@@ -64,8 +63,7 @@ def beam() -> Picture:
         "beam",
         "A beam from the decoder state to each source word",
         "The decoder state lights three words. Brightness beside the best beam: der {bright.0:2}, Hund "
-        "{bright.1:2}, "
-        "schlief {bright.2:2}; scores {e.0:4}, {e.1:4}, {e.2:4}.",
+        "{bright.1:2}, schlief {bright.2:2}; scores {e.0:4}, {e.1:4}, {e.2:4}.",
         height=224,
     )
     for j in range(3):

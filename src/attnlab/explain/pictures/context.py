@@ -13,11 +13,9 @@ def chain() -> Picture:
     made = Picture(
         "chain",
         "The context: scaled states, tip to tail",
-        "In slots {plane.slots.0} and {plane.slots.1}: the three scaled states one behind the other end "
-        "at the "
-        "context, ({plane.chain.3.0:2}, {plane.chain.3.1:2}), between the tips of the states. The hard "
-        "choice is "
-        "the tip of {heaviest}.",
+        "In slots {plane.slots.0} and {plane.slots.1}: the three scaled states one behind the other end at "
+        "the context, ({plane.chain.3.0:2}, {plane.chain.3.1:2}), between the tips of the states. The hard "
+        "choice is the tip of {heaviest}.",
         height=336,
     )
 

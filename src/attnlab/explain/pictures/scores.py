@@ -13,8 +13,8 @@ def slots() -> Picture:
     made = Picture(
         "dot_slots",
         "The dot product, slot by slot",
-        "Bars of the products of s and each state. Sums: der {dot.score.0:2}, Hund {dot.score.1:2}, schlief "
-        "{dot.score.2:2}.",
+        "Bars of the products of s and each state. Sums: der {dot.score.0:2}, Hund {dot.score.1:2}, "
+        "schlief {dot.score.2:2}.",
         height=174,
     )
     for k in range(4):
@@ -40,8 +40,7 @@ def shadow() -> Picture:
         "dot_shadow",
         "The dot product as a shadow",
         "Each state as a flat arrow with s at its angle to it. Shadows of s: on der {dot.shadow.0:2}, on "
-        "Hund "
-        "{dot.shadow.1:2}, on schlief {dot.shadow.2:2}.",
+        "Hund {dot.shadow.1:2}, on schlief {dot.shadow.2:2}.",
         height=216,
     )
     unit, floor = 46, 130
@@ -71,11 +70,9 @@ def funnel(j: int) -> Picture:
     made = Picture(
         f"funnel_{j + 1}",
         f"The additive score of {word}, number by number",
-        f"W, 3 by 4, times s gives {{additive.Ws.0:2}}, {{additive.Ws.1:2}}, {{additive.Ws.2:2}}; U, 3 "
-        f"by 4, times "
-        f"the state of {word} gives {{additive.Uh.{j}.0:2}}, {{additive.Uh.{j}.1:2}}, "
-        f"{{additive.Uh.{j}.2:2}}. "
-        f"Their sum through tanh, weighed by v, gives {{additive.score.{j}:4}}.",
+        f"W, 3 by 4, times s gives {{additive.Ws.0:2}}, {{additive.Ws.1:2}}, {{additive.Ws.2:2}}; U, 3 by "
+        f"4, times the state of {word} gives {{additive.Uh.{j}.0:2}}, {{additive.Uh.{j}.1:2}}, "
+        f"{{additive.Uh.{j}.2:2}}. Their sum through tanh, weighed by v, gives {{additive.score.{j}:4}}.",
         height=352,
     )
     made.add("path", d="M8 150 L452 150 L270 306 L190 306 Z", fill="heat-empty")

@@ -16,8 +16,8 @@ def softmax() -> Picture:
         "softmax",
         "From scores to shares",
         "Scores {e.0:4}, {e.1:4}, {e.2:4}. Exponentials {exp.0:4}, {exp.1:4}, {exp.2:4}. Shares {a.0:4}, "
-        "{a.1:4}, "
-        "{a.2:4}. Divided by their sum the scores would give {divided.0:2}, {divided.1:2}, {divided.2:2}.",
+        "{a.1:4}, {a.2:4}. Divided by their sum the scores would give {divided.0:2}, {divided.1:2}, "
+        "{divided.2:2}.",
         height=246,
     )
     panels = (
@@ -46,8 +46,7 @@ def jacobian() -> Picture:
         "jacobian",
         "The Jacobian of the softmax at this point",
         "Slopes of the shares. On the diagonal {jacobian.0.0:4}, {jacobian.1.1:4}, {jacobian.2.2:4}; "
-        "elsewhere "
-        "{jacobian.0.1:4}, {jacobian.0.2:4}, {jacobian.1.2:4}, the same on both sides.",
+        "elsewhere {jacobian.0.1:4}, {jacobian.0.2:4}, {jacobian.1.2:4}, the same on both sides.",
         height=246,
     )
     made.text(250, 18, "for a rise of these scores", size=12, anchor="middle", fill="muted")
@@ -71,10 +70,8 @@ def corners() -> Picture:
         "corners",
         "Four corners of attention",
         "Equal scores give each of three words a third. A question twenty times as large gives Hund all. "
-        "One word "
-        "has the share 1. A state of 4 and one of 6 numbers have no dot product: make them equal, or put "
-        "a matrix "
-        "between them.",
+        "One word has the share 1. A state of 4 and one of 6 numbers have no dot product: make them equal, "
+        "or put a matrix between them.",
         height=282,
     )
     panels = (

@@ -13,11 +13,9 @@ def pipeline() -> Picture:
     made = Picture(
         "pipeline",
         "The whole pipeline at one step",
-        "Three words are encoded into states; the decoder state scores them {e.0:2}, {e.1:2}, {e.2:2}; "
-        "the softmax "
-        "makes shares {a.0:2}, {a.1:2}, {a.2:2}; their mixture is the context ({c.0:2}, {c.1:2}, "
-        "{c.2:2}, {c.3:2}), "
-        "which meets the decoder state in the readout before the next word, {target}.",
+        "Three words are encoded into states; the decoder state scores them {e.0:2}, {e.1:2}, {e.2:2}; the "
+        "softmax makes shares {a.0:2}, {a.1:2}, {a.2:2}; their mixture is the context ({c.0:2}, {c.1:2}, "
+        "{c.2:2}, {c.3:2}), which meets the decoder state in the readout before the next word, {target}.",
         height=560,
     )
     places = (62, 164, 266)

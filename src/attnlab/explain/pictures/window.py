@@ -24,9 +24,8 @@ def window() -> Picture:
         "window",
         "Three windows over {window.S} words of equal score",
         "global weighs all {window.S} words; local_m the words {window.local_m.first} to "
-        "{window.local_m.last} around "
-        "{window.local_m.centre:0}; local_p the words {window.local_p.first} to {window.local_p.last} around "
-        "{window.local_p.centre:2}, under a Gaussian.",
+        "{window.local_m.last} around {window.local_m.centre:0}; local_p the words {window.local_p.first} "
+        "to {window.local_p.last} around {window.local_p.centre:2}, under a Gaussian.",
         height=330,
     )
     for row, (name, title, local) in enumerate(_ROWS):
@@ -74,9 +73,8 @@ def growth() -> Picture:
     made = Picture(
         "growth",
         "Entropy as the source grows",
-        "With equal scores the entropy of a global attention grows as log S, to {growth.global.59:2} at "
-        "60 words; "
-        "local_m stays at {growth.local_m.59:2} and local_p near {growth.local_p.59:2}.",
+        "With equal scores the entropy of a global attention grows as log S, to {growth.global.59:2} at 60 "
+        "words; local_m stays at {growth.local_m.59:2} and local_p near {growth.local_p.59:2}.",
         height=256,
     )
     left, base, wide, tall = 36, 214, 340, 46

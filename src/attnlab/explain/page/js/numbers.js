@@ -22,7 +22,6 @@
     return {
       products,
       score,
-      norm_s: own,
       norm: lengths,
       cosine: shadow.map((value) => value / Math.max(own, 1e-12)),
       shadow,
@@ -59,7 +58,6 @@
       divided,
       divided_shown: divided.map((value) => (Number.isNaN(value) ? 0 : Math.max(-1.8, Math.min(1.8, value)))),
       jacobian: a.map((ai, i) => a.map((aj, j) => ai * ((i === j) - aj))),
-      entropy: entropy(a),
       a,
       sum_a: sum(a),
     };
@@ -122,7 +120,7 @@
       growth[kind] = Array.from({ length: GROWTH }, (_, k) => entropy(weighed(kind, point, k + 1, Math.ceil((k + 1) / 2)).weights));
     }
     const { centre, scored } = shown.local_p;
-    shown.gauss = shown.there.map((_, k) => Math.exp(-((k + 1 - centre) ** 2) / (2 * (D / 2) ** 2)) / scored);
+    shown.gauss = shown.there.map((there, k) => (there * Math.exp(-((k + 1 - centre) ** 2) / (2 * (D / 2) ** 2))) / scored);
     return { window: shown, growth };
   }
 

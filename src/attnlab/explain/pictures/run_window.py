@@ -1,0 +1,101 @@
+"""Pictures of a trained run over all source positions: the window with its weights, the map of all steps."""
+
+from __future__ import annotations
+
+from attnlab.explain.drawing import WIDTH, Bound, Curve, Picture
+from attnlab.explain.filling import short
+from attnlab.explain.pictures.spreading import over_steps
+from attnlab.explain.pictures.words import LETTER, widest
+from attnlab.explain.reading import Reading
+
+
+def window(reading: Reading) -> Picture:
+    """The weights in their window, and the entropy of every step."""
+    facts, size = reading.facts, len(reading.source)
+    made = Picture(
+        "window",
+        "The window of {name}",
+        "At step {t}, for {word}, {scored} of the source positions are scored, {first} to {last}; the "
+        "largest weight is {top:2}, on {heaviest}; entropy {entropy:2}.",
+        height=286,
+    )
+    step, base, tall = (WIDTH - 20) / size, 112, 84
+    made.text(8, 16, "step {t}, {word}: {scored} scored, {first} to {last}", size=12, bold=True)
+    for k in range(size):
+        x = 10 + step * k
+        made.rect(x + 1, base + 2, max(step - 2, 1), 3, "line-strong")
+        made.rect(x + 1, Bound(f"a.{k}", -tall, base), max(step - 2, 1), Bound(f"a.{k}", tall), "heat", rx=1)
+    made.line(
+        Bound("first", step, 10 - step),
+        base + 10,
+        Bound("last", step, 10),
+        base + 10,
+        "gold",
+        stroke_width=2.4,
+    )
+    if facts["local"]:
+        centre = Bound("centre", step, 10 - step / 2)
+        made.line(centre, base - tall, centre, base + 16, "gold", stroke_dasharray="3 3")
+        reach = "" if facts["D"] is None else f", D = {facts['D']}"
+        made.text(452, base + 30, "centre {centre:1}" + reach, size=12, anchor="end", fill="muted")
+    if "gauss" in reading.steps[0]:
+        made.add(
+            "polyline",
+            points=Curve("gauss", 10 + step / 2, step, base, -tall),
+            fill="none",
+            stroke="warn",
+            stroke_width=1.5,
+        )
+    made.text(8, base + 30, "weights of the source positions", size=12, fill="muted")
+    made.text(8, 174, "entropy of the weights, nats, step by step; now {entropy:2}", size=12, bold=True)
+    over_steps(made, reading, 30, 258, 70)
+    return made
+
+
+def heat(reading: Reading) -> Picture:
+    """All steps at once, with the gold links outlined."""
+    across, down = reading.source, reading.target
+    left = 14 + widest(down)
+    size = max(13.0, min(26.0, (WIDTH - left - 14) / len(across)))
+    top = 16 + widest(across) * 0.86
+    slant = LETTER * len(short(across[-1])) * 0.5
+    made = Picture(
+        "heat",
+        "Where {name} looked at every step",
+        "A map with a row for each word written and a column for each source word; the row of step {t}, "
+        "{word}, is outlined. Its largest weight is {top:2}, on {heaviest}.",
+        height=top + 8 + size * len(down),
+        width=max(WIDTH, left + size * len(across) + slant),
+    )
+    for j, word in enumerate(across):
+        x = left + size * (j + 0.5) + 4
+        turn = f"rotate(-60 {x:.1f} {top - 5:.1f})"
+        made.text(x, top - 5, short(word), size=11, transform=turn)
+    for i, word in enumerate(down):
+        y = top + size * i
+        made.text(left - 6, y + size * 0.5 + 4, short(word), size=11, anchor="end")
+        for j, weight in enumerate(reading.steps[i]["a"]):
+            x = left + size * j
+            made.rect(x + 0.5, y + 0.5, size - 1, size - 1, "heat-empty")
+            if weight > 0.004:
+                made.rect(x + 0.5, y + 0.5, size - 1, size - 1, "heat", fill_opacity=weight)
+    for i, j in reading.gold or ():
+        made.rect(
+            left + size * j + 1,
+            top + size * i + 1,
+            size - 2,
+            size - 2,
+            "none",
+            stroke="gold",
+            stroke_width=1.8,
+        )
+    made.rect(
+        left - 1,
+        Bound("t", size, top - size - 1),
+        size * len(across) + 2,
+        size + 2,
+        "none",
+        stroke="ink",
+        stroke_width=1.5,
+    )
+    return made
