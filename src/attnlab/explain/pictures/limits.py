@@ -28,7 +28,7 @@ def corners(reading: Reading) -> Picture:
         "weight {corners.peak:3}; {corners.sharp}. The word {heaviest} alone: {corners.single:3}; "
         "{corners.alone}. "
         f"Sizes {sizes['H']} and {sizes['K']} have no dot product.",
-        height=344 + 15 * len(lines),
+        height=354 + 15 * len(lines),
     )
     highest = max(step["corners"]["uniform_top"] for step in reading.steps) or 1.0
     _bars(made, 4, "uniform", len(reading.source), _TALL / highest)
