@@ -18,6 +18,7 @@ from torch import Tensor
 
 from attnlab import ranks
 from attnlab.errors import UserError
+from attnlab.model.moving import to_device
 from attnlab.optim import Recipe
 from attnlab.validation import Validation
 
@@ -43,11 +44,18 @@ def summed_loss(model: Any, batch: Batch, label_smoothing: float = 0.0) -> Tenso
     readouts = model(batch.source, batch.source_lengths, batch.target).readouts.flatten(0, 1)
     target, steps = batch.target.flatten(), batch.target.shape[1]
     lengths = batch.target_lengths
-    if lengths.device.type != "cpu" or lengths.min() < steps:  # elsewhere than on a CPU looking is waiting
-        kept = real(lengths, steps).flatten()
-        readouts, target = readouts[kept], target[kept]
+    if lengths.min() < steps:  # the lengths are on the host, where looking waits for no device
+        places = to_device(real(lengths, steps).flatten().nonzero().squeeze(1), target.device)
+        readouts, target = readouts[places], target[places]
     loss: Tensor = model.cross_entropy(readouts, target, label_smoothing)
     return loss
+
+
+def _sums(loss: Tensor, batch: Batch) -> Tensor:
+    """`[loss, tokens]` of a batch, on the loss's device; a number of the host's is filled in, not copied."""
+    kind = ranks.exact(loss.device)
+    tokens = int(batch.target_lengths.sum())
+    return torch.stack([loss.to(kind), torch.full_like(loss, tokens, dtype=kind)])
 
 
 def objective(loss: Tensor, sums: Tensor) -> Tensor:
@@ -129,8 +137,7 @@ class TranslationModule(pl.LightningModule):
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """The objective of one batch; its sums stay on the device until they are logged."""
         loss = summed_loss(self.model, batch, self.recipe.label_smoothing)
-        kind = ranks.exact(loss.device)
-        sums = ranks.total(torch.stack([loss.detach().to(kind), batch.target_lengths.sum().to(kind)]))
+        sums = ranks.total(_sums(loss.detach(), batch))
         self._window = sums if self._window is None else self._window.to(sums) + sums
         return objective(loss, sums)
 
@@ -191,8 +198,7 @@ class TranslationModule(pl.LightningModule):
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         """Adds the batch's loss (never smoothed) and the hypotheses of its sampled sentences."""
         loss = summed_loss(self.model, batch)
-        kind = ranks.exact(loss.device)
-        sums = torch.stack([loss.to(kind), batch.target_lengths.sum().to(kind)])
+        sums = _sums(loss, batch)
         self._validated = sums if self._validated is None else self._validated + sums
         if self.validation is not None and not self._sanity:
             self.validation.add(self.model, batch)

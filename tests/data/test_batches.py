@@ -176,3 +176,15 @@ def test_a_batch_of_blank_sources_has_a_column():
 @pytest.mark.parametrize("limit", [{"tokens": 100}, {"sentences": 3}])
 def test_no_pairs_give_no_batches(limit):
     assert list(sampler([], seed=1, **limit)) == []
+
+
+def test_rows_and_lengths_stay_on_the_host_which_reads_them():
+    batch = Collate(0, 0)([(0, np.array([4]), np.array([4, 3])), (1, np.array([4, 5]), np.array([3]))])
+    moved = batch.to("meta")
+    assert {name: part.device.type for name, part in moved._asdict().items()} == {
+        "index": "cpu",
+        "source": "meta",
+        "source_lengths": "cpu",
+        "target": "meta",
+        "target_lengths": "cpu",
+    }

@@ -29,14 +29,14 @@ class Batch(NamedTuple):
     target_lengths: Tensor
 
     def to(self, device: torch.device | str) -> Batch:
-        """The batch where a model is; rows and source lengths stay on the host, which reads them.
+        """The batch where a model is; rows and lengths stay on the host, which reads them.
 
         Lightning asks for this. From pinned memory, which the loader gives for a GPU, nothing waits.
         """
         place = torch.device(device)
         moved = {
             name: getattr(self, name).to(place, non_blocking=place.type == "cuda")
-            for name in ("source", "target", "target_lengths")
+            for name in ("source", "target")
         }
         return self._replace(**moved)
 

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attnlab.model.dropout import Dropout
+from attnlab.model.moving import to_device
 from attnlab.model.recurrence import Hidden, cell_of
 
 SHUT = 1e4
@@ -96,8 +97,8 @@ class Encoder(nn.Module):
         if self.reverse:
             embedded = _flip(embedded, lengths)
         counts, order = counts.sort(descending=True)
-        back = _moved(order.argsort(), embedded.device)
-        embedded = embedded.index_select(0, _moved(order, embedded.device))
+        back = to_device(order.argsort(), embedded.device)
+        embedded = embedded.index_select(0, to_device(order, embedded.device))
         packed = pack_padded_sequence(embedded, counts.clamp(min=1), batch_first=True)
         output, final = self.rnn(packed)
         states, _ = pad_packed_sequence(output, batch_first=True, total_length=embedded.shape[1])
@@ -171,13 +172,6 @@ class Encoder(nn.Module):
         directions = self.hidden_size // final.shape[-1]
         by_layer = final.unflatten(0, (self.layers, directions))
         return torch.cat(by_layer.unbind(1), dim=-1)
-
-
-def _moved(values: Tensor, device: torch.device) -> Tensor:
-    """A host's tensor on a device, without a wait for what the device is at."""
-    if device.type != "cuda":
-        return values.to(device)
-    return values.pin_memory().to(device, non_blocking=True)
 
 
 def _flip(values: Float[Tensor, "B S X"], lengths: Int[Tensor, " B"]) -> Float[Tensor, "B S X"]:
