@@ -48,7 +48,8 @@ def units(scorer: Scorer, query: Tensor, key: Tensor, score: float) -> Tree | No
         `rows`, at most `ROWS`, each with its `name`, its `cells` (the numbers under `columns`) and its
         `value`; `rest`, of all others: how many (`count`), their sum (`value`), and apart what pulls up
         (`up`, `gain`) and down (`down`, `loss`); `curve`, all summands from the highest to the lowest, at
-        most `POINTS` of them. None where the summands of this class are not known, or are not those of this score.
+        most `POINTS` of them. None where the summands of this class are not known, or are not those of
+        this score.
     """
     kind = type(scorer)
     if kind in _FUNNELS:

@@ -29,6 +29,8 @@ def over_steps(made: Picture, reading: Reading, left: float, base: float, tall: 
         made.text(left - 6, y + 4, str(value), size=11, anchor="end", fill="muted")
     y = base - tall * top / most
     made.line(left, y, WIDTH - 14, y, "warn", stroke_dasharray="5 3")
+    told = f"at most log {round(math.exp(top))} = {top:.2f}"
+    made.text(WIDTH - 14, y - 4, told, size=11, anchor="end", fill="warn")
     points = " ".join(
         f"{left + dx * k:.1f},{base - tall * step['entropy'] / most:.1f}"
         for k, step in enumerate(reading.steps)

@@ -80,9 +80,11 @@ def _curve(made: Picture, reading: Reading, top: float) -> None:
     high, low = max(0.0, *(curve[0] for curve in curves)), min(0.0, *(curve[-1] for curve in curves))
     unit, count = 62 / ((high - low) or 1.0), len(curves[0])
     zero, dx = top + 24 + unit * high, 448 / max(count - 1, 1)
-    made.text(
-        4, top + 14, "all of them, from what pulls up most to what pulls down most", size=11, fill="muted"
+    found = reading.steps[0]["units"]
+    told = (
+        f"all {len(found['rows']) + found['rest']['count']}, from what pulls up most to what pulls down most"
     )
+    made.text(4, top + 14, told, size=11, fill="muted")
     made.line(4, zero, 452, zero, "line-strong")
     line = Curve("units.curve", 4, dx, zero, -unit)
     made.add("polyline", points=line, fill="none", stroke="accent", stroke_width=2)
