@@ -49,10 +49,11 @@ def alone(task: dict[str, Any]) -> None:
     import torch
     from torch.nn.utils.rnn import pad_sequence
 
+    from attnlab import threads
     from attnlab.search import Search
 
     setting, length, sentences = Setting(**task["setting"]), task["length"], task["sentences"]
-    torch.set_num_threads(setting.threads)
+    threads.set_up(setting.threads)
     end = END
     if task["run"]:
         import attnlab

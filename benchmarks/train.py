@@ -39,7 +39,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--precisions", type=words, default=list(PRECISIONS), help="ours: fp32,bf16")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each toolkit (3)")
     parser.add_argument("--updates", type=int, default=40, help="of a turn, measured, at most (40)")
-    parser.add_argument("--warm", type=int, default=10, help="of a turn, before (10)")
+    parser.add_argument("--warm", type=int, default=30, help="of a turn, before (30)")
     parser.add_argument("--seconds", type=float, default=8, help="measured of a turn, at most (8)")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument(

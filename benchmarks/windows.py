@@ -25,6 +25,7 @@ import torch
 from machine import commit, description, versions
 from torch import Tensor, nn
 
+from attnlab import threads
 from attnlab.attention import Additive, General, Global, LocalM, LocalP
 from attnlab.model import Combine, InputFeeding, PostCombine, PostCombineFeeding, Seq2Seq
 from attnlab.search import Search
@@ -193,6 +194,7 @@ def draw(found: dict[str, float], lengths: list[int], cells: list[str], path: Pa
     matplotlib.use("Agg")
     matplotlib.rcParams["svg.hashsalt"] = "windows"
     from matplotlib import pyplot as plt
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     figure, axes = plt.subplots(len(MEASURES), 2, figsize=(8.5, 9), sharex=True, sharey="row", squeeze=False)
     marks = {"global": ("black", "s"), "local_m": ("0.55", "^"), "local_p": ("#0072b2", "o")}
@@ -211,6 +213,9 @@ def draw(found: dict[str, float], lengths: list[int], cells: list[str], path: Pa
                     line.set_label(f"{window}, {order}")
             panel.set(xscale="log", yscale="log", title=f"{scorer}: {told.split(':')[0]}")
             panel.title.set_fontsize(9)
+            panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            panel.yaxis.set_minor_formatter(NullFormatter())
             panel.grid(color="0.9", which="major")
         panels[0].set_ylabel(told.split(":")[1].strip())
     for panel in axes[-1]:
@@ -251,7 +256,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--again", action="store_true", help="measure what is kept, too")
     asked = parser.parse_args()
-    torch.set_num_threads(asked.threads)
+    threads.set_up(asked.threads)
     found: dict[str, float] = {}
     if asked.keep and asked.keep.exists():
         found = json.loads(asked.keep.read_text(encoding="utf-8"))

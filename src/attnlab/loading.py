@@ -11,7 +11,7 @@ import torch
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from attnlab import build, threads
+from attnlab import build, compiling, threads
 from attnlab.data.tokenizer import Tokenizer
 from attnlab.errors import UserError
 from attnlab.loaded import Loaded
@@ -50,7 +50,8 @@ def _line(error: Exception) -> str:
 def load(folder: Path | str, device: str | None = None) -> Loaded:
     """The best checkpoint of a run with its tokenisers and search.
 
-    The calling thread takes subnormal numbers as 0 from here on, as in training (`threads.py`).
+    From here on float32 products are as precise as in its training (`trainer.matmul_precision`), and the
+    calling thread takes subnormal numbers as 0 (`threads.py`).
 
     Args:
         folder: the run folder, `.../seed<k>`.
@@ -62,6 +63,9 @@ def load(folder: Path | str, device: str | None = None) -> Loaded:
     folder = Path(folder)
     config = read_config(folder)
     threads.set_up()
+    products = (config.get("trainer") or {}).get("matmul_precision")
+    if products is not None:
+        compiling.precision(products)
     path = folder / "checkpoints" / "best.ckpt"
     if not path.is_file():
         raise UserError(f"{path} is missing: the run was never validated; train it again with rerun=true")
