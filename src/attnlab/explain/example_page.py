@@ -13,7 +13,7 @@ from attnlab.explain.drawing import MINUS, Picture
 from attnlab.explain.filling import fill
 from attnlab.explain.page import fragment, marked, questions, render
 from attnlab.explain.tables import Table
-from attnlab.explain.words import html, words
+from attnlab.explain.words import FOREIGN, html, words
 
 _SCRIPTS = ("fill", "numbers", "example", "main")
 
@@ -65,8 +65,8 @@ def _figures(step: str, drawn: Sequence[Picture], tree: Mapping[str, Any]) -> Ma
     after: list[Markup] = []
     if step == "score":
         funnels = {key: svgs.pop(key) for key in list(svgs) if key.startswith("funnel")}
-        options = [(key, word) for key, word in zip(funnels, example.SOURCE, strict=True)]
-        after.append(_choice("funnel", "funnel for", options, funnels, "funnel_2"))
+        options = list(zip(funnels, example.SOURCE, strict=True))
+        after.append(_choice("funnel", "funnel for", options, funnels, "funnel_2", FOREIGN))
     elif step == "lanes":
         options = [(key, key.removeprefix("lanes_")) for key in svgs]
         after.append(_choice("order", "decoder order", options, svgs, "lanes_post_combine"))
@@ -75,9 +75,9 @@ def _figures(step: str, drawn: Sequence[Picture], tree: Mapping[str, Any]) -> Ma
         before.append(fragment("context_controls.html.j2", pairs=list(combinations(range(1, 5), 2))))
     elif step == "window":
         sliders = [
-            ("S", "places", 4, example.LONGEST, point.places),
-            ("D", "half_width", 1, 10, point.half_width),
-            ("t", "step", 1, example.LONGEST, point.step),
+            ("S", "source words", "places", 4, example.LONGEST, point.places),
+            ("D", "half width", "half_width", 1, 10, point.half_width),
+            ("t", "step of the output", "step", 1, example.LONGEST, point.step),
         ]
         before.append(fragment("window_controls.html.j2", sliders=sliders))
     figures = [Markup('<figure class="card">{}</figure>').format(svg) for svg in svgs.values()]
@@ -85,7 +85,12 @@ def _figures(step: str, drawn: Sequence[Picture], tree: Mapping[str, Any]) -> Ma
 
 
 def _choice(
-    name: str, legend: str, options: list[tuple[str, str]], svgs: Mapping[str, Markup], chosen: str
+    name: str,
+    legend: str,
+    options: list[tuple[str, str]],
+    svgs: Mapping[str, Markup],
+    chosen: str,
+    lang: str = "",
 ) -> Markup:
     pictures = list(svgs.items())
     return fragment(
@@ -96,6 +101,7 @@ def _choice(
         pictures=pictures,
         chosen=chosen,
         kind="wide",
+        lang=lang,
     )
 
 
@@ -112,5 +118,5 @@ def table_parts(table: Table, tree: Mapping[str, Any]) -> dict[str, Any]:
 def _given(point: example.Point, tree: Mapping[str, Any]) -> dict[str, Any]:
     """The matrices, the point, and the numbers that no slider moves."""
     names = ("H", "W", "U", "V", "W_P", "V_P", "SOURCE", "TARGET", "STEPS", "ELSEWHERE", "LONGEST", "GROWTH")
-    fixed = {name: tree[name] for name in ("corners", "elsewhere", "sizes", "start")}
+    fixed = {name: tree[name] for name in ("h", "corners", "elsewhere", "sizes", "start")}
     return {**{name: getattr(example, name) for name in names}, "point": point._asdict(), "fixed": fixed}

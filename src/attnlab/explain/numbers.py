@@ -41,6 +41,7 @@ def numbers(point: Point | None = None) -> Tree:
     window, growth = _windows(point)
     return {
         "s": _list(s),
+        "h": _list(states),
         "output": point.output,
         "target": example.TARGET[point.output - 1],
         **scorers,

@@ -5,7 +5,9 @@ Places of labels depend on the step, so they are numbers of the step like all ot
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
@@ -102,15 +104,16 @@ def _label(step: Tree, found: Tree, words: Sequence[str]) -> None:
     a, points = step["a"], [at(point) for point in found["states"]]
     heaviest = sorted(range(len(a)), key=lambda j: -a[j])[:LABELS]
     named = [j for j in heaviest if a[j] > NAMED] or heaviest[:1]
-    ring = at(step["hard"])
+    chain, ring = [at(point) for point in step["chain"]], at(step["hard"])
+    busy = [*points, *_along(chain), *_along([chain[0], chain[-1]])]
     taken = [box for _, _, _, box in axes(found)]
     taken.append(Box(ring[0] - 10, ring[1] - 10, ring[0] + 10, ring[1] + 10))
-    own = _free(*at(step["chain"][-1]), 10.0, taken, points)
+    own = _free(*chain[-1], 10.0, taken, busy)
     step["c"] = {"x": round(own.left, 1), "y": round(own.bottom - 3, 1)}
     marks = []
     for j in named:
         x, y = points[j]
-        box = _free(x, y, _LETTER * len(words[j]) + 4, taken, points)
+        box = _free(x, y, _LETTER * len(words[j]) + 4, taken, busy)
         near = min(max(x, box.left), box.right), min(max(y, box.top), box.bottom)
         ends = {"px": x, "py": y, "lx": near[0], "ly": near[1]}
         mark: Tree = {"x": box.left + 2, "y": box.bottom - 3, **ends}
@@ -119,10 +122,19 @@ def _label(step: Tree, found: Tree, words: Sequence[str]) -> None:
     step["marks"] = [*marks, *[dict(unused) for _ in range(LABELS - len(marks))]]
 
 
+def _along(line: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """Points on a line of straight pieces, so near each other that no label fits in between."""
+    for (x, y), (to_x, to_y) in pairwise(line):
+        count = int(math.hypot(to_x - x, to_y - y) // 5)
+        for k in range(1, count + 1):
+            yield x + (to_x - x) * k / (count + 1), y + (to_y - y) * k / (count + 1)
+
+
 def _free(x: float, y: float, wide: float, taken: list[Box], points: Sequence[tuple[float, float]]) -> Box:
     """A place for a label beside a point, as near as there is one, and takes it.
 
-    One that lies on another label is the last resort, one that lies on a state the last but one.
+    One that lies on another label is the last resort, one that lies on a state or on the chain the last but
+    one.
     """
 
     def cost(box: Box) -> tuple[bool, bool, bool]:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import torch
 
-from attnlab.attention import Additive, Concat, Dot, General, Location, ScaledDot, Scorer
-from attnlab.explain import example
+from attnlab.attention import Additive, Concat, Dot, General, Location, ScaledDot
+from attnlab.explain import counted, example
 
 SOURCE = [f"h_{j + 1} {word}" for j, word in enumerate(example.SOURCE)]
 REACH = 100
@@ -36,6 +36,13 @@ def tables() -> dict[str, list[Table]]:
     slots = range(len(example.H[0]))
     units = range(len(example.V))
     return {
+        "bottleneck": [
+            Table(
+                "the source states",
+                ["", *(f"slot {k + 1}" for k in slots)],
+                [[SOURCE[j], *(f"{{h.{j}.{k}:1}}" for k in slots)] for j in words],
+            )
+        ],
         "question": [
             Table(
                 "the {scorer} score, and the brightness of the beam",
@@ -45,6 +52,11 @@ def tables() -> dict[str, list[Table]]:
             )
         ],
         "score": [
+            *(
+                _matrix(f"{name}, {{sizes.{name}}}", rows)
+                for name, rows in (("W", example.W), ("U", example.U))
+            ),
+            _matrix("v, {sizes.v} numbers", [example.V]),
             Table(
                 "dot product: products slot by slot, their sum, and the shadow of s on h_j",
                 ["", *(f"slot {k + 1}" for k in slots), "sum", "shadow", "times length", "cosine"],
@@ -80,7 +92,7 @@ def tables() -> dict[str, list[Table]]:
         "softmax": [
             Table(
                 "from scores to shares, and what dividing by the sum would give",
-                ["", "score", "e^score", "share", "score / sum"],
+                ["", "score", "exp(score)", "share", "score / sum"],
                 [
                     [SOURCE[j], f"{{e.{j}:4}}", f"{{exp.{j}:4}}", f"{{a.{j}:4}}", f"{{divided.{j}:2}}"]
                     for j in words
@@ -150,11 +162,17 @@ def tables() -> dict[str, list[Table]]:
     }
 
 
+def _matrix(caption: str, rows: list[list[float]]) -> Table:
+    """Numbers that no slider moves."""
+    many = len(rows) > 1
+    head = [f"{'column' if many else 'unit'} {k + 1}" for k in range(len(rows[0]))]
+    names = [f"row {i + 1}" if many else "" for i in range(len(rows))]
+    lines = [[name, *(f"{value:.1f}" for value in row)] for name, row in zip(names, rows, strict=True)]
+    return Table(caption, ["", *head], lines)
+
+
 def parameters() -> Table:
     """How many numbers each score learns, counted on the scorers themselves."""
-
-    def count(scorer: Scorer) -> str:
-        return f"{sum(parameter.numel() for parameter in scorer.parameters()):,}"
 
     rows = []
     for size, units in ((4, 3), (256, 256)):
@@ -167,6 +185,6 @@ def parameters() -> Table:
                 Concat(size, size),
                 Location(size, size, REACH),
             ]
-        rows.append([f"H = K = {size}, U = {units}", *map(count, made)])
+        rows.append([f"H = K = {size}, U = {units}", *(f"{counted.parameters(scorer):,}" for scorer in made)])
     head = ["", "dot", "scaled_dot", "general", "additive", "concat", f"location ({REACH})"]
     return Table("parameters of the scores", head, rows)

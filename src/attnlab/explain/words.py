@@ -1,4 +1,7 @@
-"""The words of the walkthrough, from `words.yaml`, and their markup: *emphasis*, **strong**, `code`, h_1."""
+"""The words of the walkthrough, from `words.yaml`, and their markup.
+
+*emphasis*, **strong**, `code`, ~a word of the source's language~, and h_1 with its index.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,9 @@ import yaml
 from attnlab.explain import filling
 from attnlab.explain.drawing import MINUS, SUBSCRIPT
 
-_MARKS = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*|\*([^*]+)\*")
-_FOREIGN = {"strong": 2, "em": 3}
+_MARKS = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*|\*([^*]+)\*|~([^~]+)~")
+FOREIGN = "de"
+"""The language of the example's source."""
 
 
 class Step(NamedTuple):
@@ -59,7 +63,7 @@ def plain(template: str, tree: Mapping[str, Any]) -> str:
     """For a terminal: no marks."""
     if isinstance(template, filling.Verbatim):
         return str(template)
-    return filling.fill(_MARKS.sub(lambda found: found[1] or found[2] or found[3], template), tree)
+    return filling.fill(_MARKS.sub(lambda found: next(filter(None, found.groups())), template), tree)
 
 
 def html(template: str, tree: Mapping[str, Any]) -> str:
@@ -73,8 +77,9 @@ def html(template: str, tree: Mapping[str, Any]) -> str:
         if found[1]:
             parts.append(f"<code>{escape(found[1])}</code>")
         else:
-            tag = "strong" if found[2] else "em"
-            parts.append(f"<{tag}>{_html(found[_FOREIGN[tag]], tree)}</{tag}>")
+            tag, told = ("strong", "") if found[2] else ("em", f' lang="{FOREIGN}"' if found[4] else "")
+            inner = _html(found[2] or found[3] or found[4], tree)
+            parts.append(f"<{tag}{told}>{inner}</{tag}>")
     return "".join([*parts, _html(template[end:], tree)])
 
 

@@ -11,11 +11,16 @@ def bottleneck() -> Picture:
     made = Picture(
         "bottleneck",
         "One last state, or a doorway to every state",
-        "Above, three encoder states in a row and one arrow, from the last of them, to the decoder: 4 "
-        "numbers. Below, the same states with an arrow from each to the decoder: 12 numbers.",
+        "Above, three encoder states in a row and one arrow, from the last of them, to the decoder: "
+        "{sizes.K} numbers. Below, the same states with an arrow from each to the decoder: {sizes.doors} "
+        "numbers.",
         height=292,
     )
-    for top, title, count in ((0, "Without attention", "4 numbers"), (146, "With attention", "12 numbers")):
+    halves = (
+        (0, "Without attention", "{sizes.K} numbers"),
+        (146, "With attention", "{sizes.doors} numbers"),
+    )
+    for top, title, count in halves:
         middle = top + 76
         open_doors = top > 0
         made.text(8, top + 18, title, bold=True)
@@ -39,8 +44,8 @@ def bottleneck() -> Picture:
             if open_doors:
                 lift = 34 - 8 * k
                 made.bent(
-                    f"M{x} {middle - 17} C{x + 30} {middle - lift - 22} {340 - 20 * k} {middle - lift - 14} "
-                    f"386 {middle - 13 + 5 * k}",
+                    f"M{x} {middle - 17} C{x + 30} {middle - lift - 22} {340 - 20 * k} "
+                    f"{middle - lift - 14} 386 {middle - 13 + 5 * k}",
                     "gold",
                 )
         if not open_doors:

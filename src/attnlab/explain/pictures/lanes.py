@@ -52,10 +52,10 @@ def lanes(key: str, factors: Mapping[str, str], shape: str | None, title: str) -
     _attention(made, asks)
     if goes in ("rnn", "both"):
         made.bent("M185 92 L185 176", "gold", stroke_width=2.6)
-        made.text(191, 140, "c_t", size=14, bold=True, fill="gold")
+        made.text(191, 140, "c_t", size=14, bold=True)
     if goes in ("readout", "both"):
         made.bent("M212 68 C240 68 246 109 284 109", "gold", stroke_width=2.6)
-        made.text(236, 66, "c_t", size=14, bold=True, fill="gold")
+        made.text(236, 66, "c_t", size=14, bold=True)
     if back:
         made.bent("M392 109 L452 109", "accent")
         made.text(396, 102, "r_t to t+1", size=11, fill="accent")
@@ -75,7 +75,7 @@ def lanes(key: str, factors: Mapping[str, str], shape: str | None, title: str) -
 def _attention(made: Picture, asks: str) -> None:
     """The box that gives c_t, and who asks it."""
     told = asks in _ASKS and asks != "none"
-    made.node(136, 70, 150, 42, "attention" if told else "last encoder state", stroke="gold", bold=told)
+    made.node(136, 70, 150, 42, "attention" if told else "final encoder state", stroke="gold", bold=told)
     made.text(
         136, 40, "h_1 … h_S" if told else "the same c at every step", size=12, anchor="middle", fill="muted"
     )

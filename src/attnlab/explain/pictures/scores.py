@@ -51,17 +51,13 @@ def shadow() -> Picture:
         made.line(zero - 60, floor, zero + 74, floor, "line")
         made.line(zero, floor, tip, floor, "gold", stroke_width=7, stroke_opacity=0.75)
         made.line(tip, floor, tip, rise, "muted", stroke_dasharray="3 3")
-        made.arrow(zero, floor, zero + unit * _norm(j), floor, "accent", stroke_width=2)
+        made.arrow(zero, floor, Bound(f"dot.norm.{j}", unit, zero), floor, "accent", stroke_width=2)
         made.arrow(zero, floor, tip, rise, "ink", stroke_width=2)
         made.text(tip, Bound(f"dot.rise.{j}", -unit, floor - 7), "s", size=12, anchor="middle", bold=True)
         made.text(zero, 160, f"shadow {{dot.shadow.{j}:4}}", anchor="middle", size=12)
         made.text(zero, 178, f"× length {{dot.norm.{j}:4}}", anchor="middle", size=12)
         made.text(zero, 200, f"= {{dot.score.{j}:4}}", anchor="middle", bold=True)
     return made
-
-
-def _norm(j: int) -> float:
-    return sum(value * value for value in example.H[j]) ** 0.5
 
 
 def funnel(j: int) -> Picture:
@@ -86,7 +82,7 @@ def funnel(j: int) -> Picture:
             made.vector(x, 22, moving, cell=(38, 20), across=True)
         else:
             made.matrix(x, 22, [example.H[j]], fill="accent-soft")
-        made.text(x + 76, 62, f"{name}: 3 × 4", size=12, anchor="middle", fill="muted")
+        made.text(x + 76, 62, f"{name}: {{sizes.{name}}}", size=12, anchor="middle", fill="muted")
         made.matrix(x, 68, matrix)
         made.text(x + 182, 62, f"{name} {asked}: 3", size=12, anchor="middle", fill="muted")
         made.vector(x + 160, 68, result, cell=(44, 20))
@@ -119,6 +115,6 @@ def funnel(j: int) -> Picture:
     made.arrow(230, 262, 230, 306, "gold", stroke_width=2.4)
     made.text(242, 286, "add up", size=12, fill="muted")
     made.node(230, 326, 150, 34, f"e_{j + 1} = {{additive.score.{j}:4}}", stroke="gold", bold=True)
-    made.text(452, 330, "v: 3 numbers", size=12, anchor="end", fill="muted")
-    made.text(8, 330, "12 + 12 + 3 = 27", size=12, fill="muted")
+    made.text(452, 330, "v: {sizes.v} numbers", size=12, anchor="end", fill="muted")
+    made.text(8, 330, "{sizes.parts} = {sizes.additive}", size=12, fill="muted")
     return made

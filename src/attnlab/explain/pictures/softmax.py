@@ -22,8 +22,8 @@ def softmax() -> Picture:
     )
     panels = (
         (0, 0, "1. score", "e", "e", 4, 110, 34, "accent"),
-        (1, 0, "2. e^score, sum {total:4}", "bright", "exp", 4, 52, 112, "accent"),
-        (1, 1, "3. share: e^score / sum", "a", "a", 4, 52, 112, "gold"),
+        (1, 0, "2. exp(score), sum {total:4}", "bright", "exp", 4, 52, 112, "accent"),
+        (1, 1, "3. share: exp / sum", "a", "a", 4, 52, 112, "gold"),
         (0, 1, "instead: score / ({sum_e:2})", "divided_shown", "divided", 2, 110, 36, "warn"),
     )
     for column, row, title, path, said, digits, zero, scale, fill in panels:
@@ -76,7 +76,7 @@ def corners() -> Picture:
     )
     panels = (
         (0, 0, "Equal scores", "uniform", example.SOURCE, "c is the mean of the states"),
-        (1, 0, "20 × the question, dot", "peaked", example.SOURCE, "c is the state of Hund"),
+        (1, 0, "20 × step 2's question, dot", "peaked", example.SOURCE, "c is the state of Hund"),
         (0, 1, "One word", "single", example.SOURCE[:1], "c is its state, whatever the score"),
     )
     for column, row, title, path, names, note in panels:

@@ -15,7 +15,8 @@ def pipeline() -> Picture:
         "The whole pipeline at one step",
         "Three words are encoded into states; the decoder state scores them {e.0:2}, {e.1:2}, {e.2:2}; the "
         "softmax makes shares {a.0:2}, {a.1:2}, {a.2:2}; their mixture is the context ({c.0:2}, {c.1:2}, "
-        "{c.2:2}, {c.3:2}), which meets the decoder state in the readout before the next word, {target}.",
+        "{c.2:2}, {c.3:2}), which meets the decoder state in the readout, as post_combine has it, before "
+        "the next word, {target}.",
         height=560,
     )
     places = (62, 164, 266)
@@ -49,7 +50,7 @@ def pipeline() -> Picture:
     made.bent("M412 182 L412 404 L312 404", "ink")
     made.node(184, 404, 252, 36, "readout r = tanh(W_c [s; c])", stroke="ink")
     made.arrow(164, 422, 164, 462, "muted")
-    made.text(176, 447, "W_c is 4 × 8", size=12, fill="muted")
+    made.text(176, 447, "W_c is {sizes.W_c}", size=12, fill="muted")
     made.node(184, 480, 252, 34, "W_o r: a score for every target word", size=12)
     made.arrow(164, 498, 164, 518, "muted")
     made.node(184, 538, 120, 34, "{target}", stroke="gold", bold=True, size=15)

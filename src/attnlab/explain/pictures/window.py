@@ -26,7 +26,7 @@ def window() -> Picture:
         "global weighs all {window.S} words; local_m the words {window.local_m.first} to "
         "{window.local_m.last} around {window.local_m.centre:0}; local_p the words {window.local_p.first} "
         "to {window.local_p.last} around {window.local_p.centre:2}, under a Gaussian.",
-        height=330,
+        height=348,
     )
     for row, (name, title, local) in enumerate(_ROWS):
         top, base = 108 * row, 108 * row + 86
@@ -51,6 +51,9 @@ def window() -> Picture:
             centre = Bound(f"window.{name}.centre", PLACE, LEFT - PLACE / 2)
             made.line(centre, base - 60, centre, base + 16, "gold", stroke_dasharray="3 3")
     base = 108 * 2 + 86
+    for place in (1, *range(10, example.LONGEST + 1, 10)):
+        x = LEFT + PLACE * (place - 0.5)
+        made.text(x, base + 24, str(place), size=11, anchor="middle", fill="muted")
     made.add(
         "polyline",
         points=Curve("window.gauss", LEFT + PLACE / 2, PLACE, base, -TALL),
@@ -60,8 +63,8 @@ def window() -> Picture:
     )
     made.text(
         LEFT,
-        325,
-        "bars: weights; gold: the interval that is scored, and its centre; line: the Gaussian",
+        340,
+        "bars: weights; below: the interval that is scored; dashes: its centre; line: the Gaussian",
         size=11,
         fill="muted",
     )
@@ -101,7 +104,6 @@ def growth() -> Picture:
             Bound(f"growth.{name}.59", -tall, base + shift),
             f"{name} {{growth.{name}.59:2}}",
             size=12,
-            fill=f"series-{k}",
             bold=True,
         )
     return made

@@ -23,7 +23,6 @@
     clearInterval(timer);
     timer = null;
     play.textContent = "play";
-    play.setAttribute("aria-pressed", "false");
   }
 
   function next() {
@@ -42,7 +41,6 @@
     draw();
     timer = setInterval(next, PAUSE);
     play.textContent = "stop";
-    play.setAttribute("aria-pressed", "true");
   });
   draw();
 })();
