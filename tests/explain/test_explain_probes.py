@@ -241,6 +241,8 @@ def test_the_lanes_of_the_pipeline_share_out_all_of_the_weight():
     ]
     assert found["others"] == {"count": 2, "a": pytest.approx(0.1)}
     assert [one["word"] for one in lanes_of([1.0], [0.0], ["a"])["top"]] == ["a", "", ""]
+    twice = lanes_of([0.4, 0.6], [0.0, 1.0], ["a (1)", "a (2)"])["top"]
+    assert [(one["word"], one["place"]) for one in twice[:2]] == [("a", "2"), ("a", "1")]
 
 
 def test_the_plane_is_the_one_in_which_the_states_are_longest(asked):

@@ -40,7 +40,7 @@ def lanes_of(
     Args:
         weights: of each source word.
         scores: of each; None outside the window.
-        words: the source.
+        words: the source, its repeated words with their places, `tofoka (11)`.
 
     Returns:
         `top`: `SHOWN` of `word`, `place` (from 1), `score` (as text) and `a`; empty words where the source
@@ -51,7 +51,8 @@ def lanes_of(
     for j in order[:SHOWN]:
         score = scores[j]
         text = "no score" if score is None else f"e {shown(score, 2, minus=MINUS)}"
-        word = words[j] if len(words[j]) <= _LETTERS else words[j][: _LETTERS - 1] + "…"
+        word = words[j].removesuffix(f" ({j + 1})")  # its place stands below it
+        word = word if len(word) <= _LETTERS else word[: _LETTERS - 1] + "…"
         top.append({"word": word, "place": str(j + 1), "score": text, "a": weights[j]})
     top += [{"word": "", "place": "", "score": "", "a": 0.0} for _ in range(SHOWN - len(top))]
     left = order[SHOWN:]
