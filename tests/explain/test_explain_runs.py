@@ -2,7 +2,6 @@
 
 import math
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -210,7 +209,8 @@ def test_words_that_are_there_twice_have_their_places(runs, sentence):
 def test_unknown_words_are_told(runs, sentence):
     run = attnlab.load(runs("scorer=dot"), device="cpu")
     found = read(run, "it", "nobody said this", sentence.target)
-    assert found.cut == "3 of 3 source pieces are unknown to this model."
+    assert found.cut == "3 of 3 source pieces are unknown to this model, marked ?."
+    assert found.source == ["?nobody", "?said", "?this"]
     assert read(run, "it", sentence.source, sentence.target).cut == ""
 
 
@@ -252,41 +252,3 @@ def test_pictures_of_the_worked_example_are_files_that_stand_alone(tmp_path):
     assert {path.name[0] for path in files} == set("123456789")
     for path in files:
         check_alone(path.read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--sentence", "x"], "is of trained runs, and none is given"),
-        (["RUN"], "a sentence is missing"),
-        (["RUN", "--sentence", "x", "--test", "1"], "two ways to say one thing"),
-        (["RUN", "--sentence", "  "], "is empty"),
-        (["RUN", "--sentence", "x " * 61], "a picture holds 60"),
-        (["RUN", "--test", "99"], "has the lines 0 to 4"),
-        (["RUN", "--sentence", "nobody said this", "--reference"], "in no test or validation set"),
-        (["nowhere", "--sentence", "x"], "no run is here"),
-        (["RUN", "--sentence", "x", "--out", "FILE/below"], "cannot be written"),
-    ],
-)
-def test_what_cannot_be_is_told_in_one_line(runs, tmp_path, capsys, arguments, said):
-    (tmp_path / "file").write_text("")
-    places = {"RUN": str(runs("scorer=dot")), "FILE/below": str(tmp_path / "file" / "below")}
-    status = main([*(places.get(one, one) for one in arguments), "--device", "cpu"])
-    error = capsys.readouterr().err
-    assert status == 2 and said in error and error.count("\n") == 1
-
-
-def test_an_option_that_is_not_there_ends_with_two(capsys):
-    with pytest.raises(SystemExit) as end:
-        main(["--setence", "x"])
-    assert end.value.code == 2 and capsys.readouterr().err.count("\n") == 1
-
-
-def test_the_page_goes_where_it_is_asked_to_and_a_text_alone_leaves_none(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert main(["--text"]) == 0
-    assert list(tmp_path.iterdir()) == []
-    assert main(["--out", "walk.html"]) == 0 and main(["--out", "there"]) == 0 and main([]) == 0
-    pages = [Path("walk.html"), Path("there/index.html"), Path("explain/index.html")]
-    assert len({path.read_text(encoding="utf-8") for path in pages}) == 1
-    assert "open there/index.html" in capsys.readouterr().out

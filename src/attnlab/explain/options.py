@@ -9,7 +9,7 @@ _EXAMPLES = """examples:
   attnlab explain                                        the worked example, as a page
   attnlab explain --text | less                          the same on a terminal
   attnlab explain --svg slides                           a picture a file, for slides
-  attnlab explain outputs/first/*/seed1 --sentence "pamopa bo dasi" --out walk.html
+  attnlab explain outputs/first/*/seed1 --sentence "numo miputa ledu" --out walk.html
   attnlab explain outputs/first/CELL/seed1 --test 3 --reference
 
 The page is one file: open it in a browser, it needs no network.
@@ -40,9 +40,10 @@ def parser() -> argparse.ArgumentParser:
     add("--reference", action="store_true", help="read the test set's own translation of the sentence")
     add(
         "--out",
-        type=Path,
+        type=_path,
         metavar="PATH",
-        help="the page, NAME.html, or a folder for index.html (default: the folder explain)",
+        help="the page, NAME.html, or a folder for index.html (default: explain/index.html, of runs "
+        "explain/runs.html)",
     )
     add(
         "--text",
@@ -51,12 +52,18 @@ def parser() -> argparse.ArgumentParser:
     )
     add(
         "--svg",
-        type=Path,
+        type=_path,
         metavar="DIR",
         help="write each picture as a file into DIR; a page only where --out is given",
     )
     add("--device", help="such as cpu or cuda:1 (default: a GPU where there is one)")
     return made
+
+
+def _path(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("an empty name is no place")
+    return Path(text)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -36,7 +36,7 @@ class Reading:
 
     Attributes:
         name: of the run, told apart from the others.
-        source: pieces of the sentence.
+        source: pieces of the sentence; unknown ones are its words behind a question mark.
         labels: the same, those that are there more than once with their places from 1: `bo (3)`.
         target: pieces that were written or read, the end mark among them where there is one.
         tokens: their ids.
@@ -101,6 +101,7 @@ def read(run: Loaded, name: str, sentence: str, target: str | None) -> Reading:
         tokens = tokens[:LONGEST]
     source = [_label(piece) for piece in run.source_tokenizer.pieces(ids)]
     pieces = [_label(piece) for piece in run.target_tokenizer.pieces(tokens)]
+    source = _own(run, sentence, ids, source)
     labels = [
         f"{short(piece)} ({place})" if source.count(piece) > 1 else short(piece)
         for place, piece in enumerate(source, start=1)
@@ -115,7 +116,7 @@ def read(run: Loaded, name: str, sentence: str, target: str | None) -> Reading:
         spread.placed(facts["plane"], steps, labels)
     unknown, count = run.unknown([sentence])
     if unknown:
-        cut = f"{unknown} of {count} source pieces are unknown to this model. {cut}".rstrip()
+        cut = f"{unknown} of {count} source pieces are unknown to this model, marked ?. {cut}".rstrip()
     return Reading(name, source, labels, pieces, tokens, text, steps, facts, cut)
 
 
@@ -145,6 +146,16 @@ def _searched(run: Loaded, sentence: str, ids: list[int]) -> tuple[str, list[int
     if best.finished:
         return text, [*best.tokens, end], ""
     return text, list(best.tokens), f"The search stopped it after {len(best.tokens)} words without an end."
+
+
+def _own(run: Loaded, sentence: str, ids: list[int], pieces: list[str]) -> list[str]:
+    """The pieces, unknown ones as the sentence has them, behind a question mark."""
+    words, places = sentence.split(), run.source_tokenizer.words_of(sentence)
+    unknown = run.source_tokenizer.unk
+    return [
+        printable(f"?{words[places[k]]}") if ids[k] == unknown and k < len(places) else piece
+        for k, piece in enumerate(pieces)
+    ]
 
 
 def _label(piece: str) -> str:

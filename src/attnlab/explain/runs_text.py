@@ -54,11 +54,12 @@ def _map(reading: Reading) -> list[str]:
     if not reading.attends:
         return [f"  {reading.name}: no attention, so no map"]
     gold = set(reading.gold or ())
-    wide = max(map(len, reading.target))
-    names = [f"{j} {word}" for j, word in enumerate(reading.source, start=1)]
+    target = list(map(filling.short, reading.target))
+    wide = max(map(len, target))
+    names = [f"{j} {filling.short(word)}" for j, word in enumerate(reading.source, start=1)]
     lines = [f"  {reading.name}", *(f"    {line}" for line in wrapped(", ".join(names), 0))]
     lines.append(f"    {' ' * wide}  {''.join(f'{j + 1:^3}' for j in range(len(names)))}".rstrip())
-    for i, (word, tree) in enumerate(zip(reading.target, reading.steps, strict=True)):
+    for i, (word, tree) in enumerate(zip(target, reading.steps, strict=True)):
         cells = "".join(
             f"[{_shade(weight)}]" if (i, j) in gold else f" {_shade(weight)} "
             for j, weight in enumerate(tree["a"])

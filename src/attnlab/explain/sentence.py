@@ -20,11 +20,13 @@ class Sentence(NamedTuple):
         source: its text.
         reference: the translation of the test set; None for a sentence of nobody's.
         gold: its gold links as `i-j`, words counted from 0; None where there are none.
+        unread: why the test and validation sets could not be searched for it; empty where they were.
     """
 
     source: str
     reference: str | None = None
     gold: str | None = None
+    unread: str = ""
 
 
 def line_of(config: Mapping[str, Any], number: int) -> Sentence:
@@ -35,8 +37,12 @@ def line_of(config: Mapping[str, Any], number: int) -> Sentence:
     """
     from attnlab.build import build_corpus
 
-    corpus = build_corpus(config)
-    rows = corpus.split(corpus.test[0])
+    try:
+        corpus = build_corpus(config)
+        rows = corpus.split(corpus.test[0])
+    except UserError as error:
+        said = "these are the settings of the first run, read where the verb runs"
+        raise UserError(f"--test {number}: {error} ({said})") from error
     if not 0 <= number < len(rows):
         raise UserError(f"--test {number}: {corpus.test[0]} has the lines 0 to {len(rows) - 1}")
     return _of(rows[number])
@@ -53,8 +59,8 @@ def known(config: Mapping[str, Any], source: str) -> Sentence:
             texts = rows["source"][:]
             if source in texts:
                 return _of(rows[texts.index(source)])
-    except (UserError, OSError):  # the text is not at hand: then nothing is known of it
-        pass
+    except (UserError, OSError) as error:  # the text is not at hand: then nothing is known of it
+        return Sentence(source, unread=" ".join(str(error).split()))
     return Sentence(source)
 
 
@@ -70,7 +76,13 @@ def add_gold(reading: Reading, sentence: Sentence, run: Loaded) -> None:
         reading.note = "The gold alignment belongs to the reference, and this translation is another."
         return
     assert sentence.reference is not None
-    words = run.source_tokenizer.words_of(sentence.source), run.target_tokenizer.words_of(sentence.reference)
+    tokenizer = run.target_tokenizer
+    known = [*tokenizer.encode([sentence.reference])[0], tokenizer.end]
+    # A search may have put the reference's words together of other pieces than its tokeniser would.
+    as_encoded = reading.tokens == known[: len(reading.tokens)]
+    written = [token for token in reading.tokens if token != tokenizer.end]
+    rows = tokenizer.words_of(sentence.reference) if as_encoded else tokenizer.words(written)
+    words = run.source_tokenizer.words_of(sentence.source), rows
     links = metrics.parse(sentence.gold, "the gold alignment").possible
     reading.gold = [
         (row, column)

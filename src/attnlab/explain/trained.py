@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from attnlab.bars import bar
 from attnlab.errors import UserError
 from attnlab.explain.palette import light
 from attnlab.explain.pictures.runs import pictures_of
@@ -75,37 +76,45 @@ def trained(
     Raises:
         UserError: a folder holds no run, the sentence is nowhere, or has no reference where one is asked for.
     """
-    config = read_config(folders[0])
+    names = _names(folders)
+    first = load(folders[0], device)
+    if first.device.type == "meta":
+        raise UserError("--device meta: there are no numbers on it; give cpu, or cuda:0")
     if text is None:
         assert line is not None
-        sentence = line_of(config, line)
+        sentence = line_of(first.config, line)
     else:
-        sentence = known(config, " ".join(text.split()))
+        sentence = known(first.config, " ".join(text.split()))
     if reference:
+        if sentence.unread:
+            raise UserError(f"--reference: the test sets of the first run cannot be read: {sentence.unread}")
         if sentence.reference is None:
             raise UserError(
                 "--reference: the sentence is in no test or validation set of the first run; give --target"
             )
         target = sentence.reference
     readings = []
-    for folder, name in zip(folders, _names(folders), strict=True):
-        run = load(folder, device)
-        made = read(run, name, sentence.source, target)
-        add_gold(made, sentence, run)
-        made.by_length = _by_length(folder)
-        readings.append(made)
+    with bar("runs", len(folders)) as tell:
+        for folder, name in zip(folders, names, strict=True):
+            run = first if folder == folders[0] else load(folder, device)
+            made = read(run, name, sentence.source, target)
+            add_gold(made, sentence, run)
+            made.by_length = _by_length(folder)
+            readings.append(made)
+            tell(1)
     return Trained(sentence, readings)
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
-    """Of each run a name that no other has: its cell, where that is not enough its seed, its place."""
+    """Of each run a name that no other has: its cell; where that is not enough its seed, folder, place."""
     configs = [read_config(folder) for folder in folders]
     cells = [config.get("cell") or {} for config in configs]
     differ = [axis for axis in _AXES if len({str(cell.get(axis)) for cell in cells}) > 1 or axis == "decoder"]
     kept = [axis for axis in _AXES if axis in differ or (axis != "encoder")]
     names = [", ".join(str(cell[axis]) for axis in kept if cell.get(axis)) for cell in cells]
     names = [name or folder.name for name, folder in zip(names, folders, strict=True)]
-    for more in ([f"seed {config.get('seed')}" for config in configs], [str(folder) for folder in folders]):
+    seeds, places = [f"seed {config.get('seed')}" for config in configs], [str(folder) for folder in folders]
+    for more in (seeds, places, [f"no. {k}" for k in range(1, len(folders) + 1)]):
         count = Counter(names)
         names = [f"{name}, {end}" if count[name] > 1 else name for name, end in zip(names, more, strict=True)]
     return names
@@ -119,4 +128,11 @@ def _by_length(folder: Path) -> list[dict[str, Any]]:
         rows = (tests[0].get("attention") or {}).get("by_source_length") or []
     except (OSError, ValueError, IndexError, AttributeError):
         return []
-    return [row for row in rows if row.get("n") and row.get("entropy_normalised") is not None]
+    return [row for row in rows if isinstance(row, dict) and _whole(row)]
+
+
+def _whole(row: Mapping[str, Any]) -> bool:
+    """Whether a row of the record is of sentences, and all that is drawn of it a number."""
+    known = [row.get(key) for key in ("n", "lo", "entropy_normalised")]
+    ends = [] if row.get("hi") is None else [row["hi"]]
+    return bool(row.get("n")) and all(isinstance(value, int | float) for value in [*known, *ends])
