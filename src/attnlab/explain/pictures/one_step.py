@@ -39,7 +39,8 @@ def _words(made: Picture, reading: Reading) -> None:
     """From the words to the weights, a lane each for the heaviest."""
     facts = reading.facts
     made.rect(10, 36, 320, 24, "accent-soft", rx=6)
-    states = f"encoder, once: {facts['S']} states of {facts['K']} numbers"
+    plural = "s" if facts["S"] > 1 else ""
+    states = f"encoder, once: {facts['S']} state{plural} of {facts['K']} numbers"
     made.text(170, 52, states, anchor="middle", size=12)
     made.rect(10, 110, 320, 24, "accent-soft", rx=6)
     window = ", then the Gaussian" if facts.get("on_weights") else ""
@@ -65,20 +66,22 @@ def _words(made: Picture, reading: Reading) -> None:
 def _lane(made: Picture, factors: Mapping[str, str]) -> None:
     """The state's lane on the right, and where question and context go in this order."""
     asks, goes = factors.get("asks"), factors.get("context_goes_to")
-    made.arrow(400, 104, 400, 160, "ink")
+    made.arrow(374, 104, 374, 160, "ink")
     made.arrow(400, 200, 400, 272, "ink")
     made.arrow(366, 292, 270, 292, "ink")
     made.arrow(434, 292, 456, 292, "ink")
     made.text(456, 330, "to step t + 1", size=11, anchor="end", fill="muted")
     made.arrow(434, 142, 434, 160, "ink")
     made.text(456, 122, "last word", size=11, anchor="end", fill="muted")
-    made.text(456, 136, "{before}", size=12, anchor="end")
+    made.text(
+        456, 136, "{before}", size=11, anchor="end", paint_order="stroke", stroke="surface", stroke_width=3
+    )
     if asks == "previous":
         made.bent("M366 86 L332 86", "muted", stroke_dasharray="4 3")
         made.text(349, 80, "asks", size=11, anchor="middle", fill="muted")
     elif asks == "current":
         made.bent("M378 272 C340 230 346 140 332 94", "muted", stroke_dasharray="4 3")
-        made.text(350, 128, "asks", size=11, fill="muted")
+        made.text(343, 130, "asks", size=11, fill="muted")
     if goes in ("rnn", "both"):
         made.bent("M292 222 C330 222 326 180 354 180", "gold", stroke_width=2.6)
     if goes in ("readout", "both"):
