@@ -19,6 +19,8 @@ LONGEST = 60
 SURE = 0.995
 """The share from which a word has all but everything."""
 _TIMES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+_LEVEL = 0.005
+"""Bars that differ by less of their height are equal."""
 _SAME = 5e-4
 """Two numbers that differ by less are the same on a picture."""
 
@@ -97,7 +99,7 @@ def corners(attention: Attention, query: Tensor, memory: Memory, at: Tensor, bes
 def _notes(found: Tree) -> Tree:
     """What each corner shows here, told from its numbers."""
     inside = [value for value in found["uniform"] if value > 0]
-    flat = bool(inside) and max(inside) - min(inside) < _SAME * max(inside)
+    flat = bool(inside) and max(inside) - min(inside) < _LEVEL * max(inside)
     whole = abs(found["uniform_sum"] - 1) < _SAME
     if flat and whole:
         level = (
