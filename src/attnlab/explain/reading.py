@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnlab.errors import UserError
 from attnlab.explain import probes, spread
@@ -210,8 +210,7 @@ def _facts(run: Loaded, found: Followed, size: int) -> Tree:
         assert found.query is not None
         facts |= {
             "formula": formula(scorer),
-            "scorer": ", ".join(_shape(name, value) for name, value in scorer.named_parameters())
-            or "no matrix",
+            "scorer": _shapes(scorer) + (f"; window: {_shapes(window)}" if list(window.parameters()) else ""),
             "parameters": sum(value.numel() for value in attention.parameters()),
             "D": getattr(window, "half_width", None),
             "local": bool(window.local),
@@ -238,6 +237,11 @@ def _final(encoder: Any, size: int) -> list[int]:
     if rnn.bidirectional:
         return sorted({0, size - 1})
     return [0 if encoder.reverse else size - 1]
+
+
+def _shapes(part: nn.Module) -> str:
+    """Of all its parameters."""
+    return ", ".join(_shape(name, value) for name, value in part.named_parameters()) or "no matrix"
 
 
 def _shape(name: str, value: Tensor) -> str:
