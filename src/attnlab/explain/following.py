@@ -68,7 +68,8 @@ def follow(run: Loaded, ids: list[int], written: list[int]) -> Followed:
         for emitted in written:
             with torch.no_grad():
                 readout, attended, state = model.step(torch.tensor([[token]], device=device), state, memory)
-                chance = model.logits(readout).flatten().double().softmax(-1)[emitted]
+                logits = model.logits(readout).flatten().double()
+                chance = (logits[emitted] - logits.logsumexp(0)).exp()
             step: Tree = {"norm": float(attended.context.norm()), "chance": float(chance)}
             if attention is not None:
                 weights = attended.dense(len(ids)).flatten().double().cpu()
