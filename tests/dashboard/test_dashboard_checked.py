@@ -134,6 +134,20 @@ def test_a_filter_on_what_no_run_has_is_refused(found):
     ]
 
 
+def test_a_common_x_axis_that_no_run_logs_is_refused(found):
+    settings = ws.WorkspaceSettings(x_axis="trainer/stepp")
+    built = ws.Workspace(entity="team", project="attnlab", name="planted", settings=settings)
+    assert checked.faults(built, found) == [
+        "x axis of all charts: no run logs trainer/stepp as a number over the run"
+    ]
+
+
+def test_the_words_of_a_section_tell_bars_of_seeds_from_bars_of_pooled_runs(sections):
+    words = {section.name: section.words for section in sections}
+    for name in ("Scores by axis", "Alignment error rate"):
+        assert "seeds" in words[name] and "all runs of an option" in words[name]
+
+
 def test_what_no_run_has_is_left_out_and_not_named(found):
     import copy
 

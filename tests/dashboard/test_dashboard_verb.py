@@ -1,13 +1,14 @@
 """`attnlab dashboard` as its users meet it."""
 
 import sys
-from typing import Any
+from types import SimpleNamespace
 
 import pytest
 import wandb_workspaces.reports.v2 as wr
+import wandb_workspaces.workspaces as ws
 
 from attnlab.dashboard import __main__ as verb
-from attnlab.dashboard import building, panels
+from attnlab.dashboard import building, checked, panels
 
 from ..loggers.conftest import keyless
 
@@ -60,56 +61,90 @@ def test_bad_input_is_one_line_and_status_2(dashboard, arguments, words):
 
 
 def test_without_the_extra_the_line_says_what_to_install(dashboard, monkeypatch):
-    monkeypatch.setattr(verb, "find_spec", lambda name: None)
-    assert "pip install 'attnlab[dashboard]'" in dashboard("attnlab", "--dry-run")[2]
+    for missing in ("wandb_workspaces", "wandb"):
+        monkeypatch.setattr(
+            verb, "find_spec", lambda name, missing=missing: None if name == missing else name
+        )
+        err = dashboard("attnlab", "--dry-run")[2]
+        assert f"{missing.replace('_', '-')} is missing: pip install 'attnlab[dashboard]'" in err
 
 
-class Saved:
-    """Stands in for a workspace or a report that the server has taken, or not."""
+@pytest.fixture
+def server(monkeypatch):
+    """Takes what is saved, and keeps the objects; `refused` names the kinds that it does not take."""
+    kept = SimpleNamespace(saved={}, refused={})
 
-    def __init__(self, url: str, error: Exception | None = None):
-        self.url, self.error = url, error
+    def take(kind):
+        def save(built):
+            if kind in kept.refused:
+                raise kept.refused[kind]
+            kept.saved[kind] = built
+            return SimpleNamespace(url=f"a/{kind}")
 
-    def save(self) -> "Saved":
-        if self.error is not None:
-            raise self.error
-        return self
+        return save
 
-
-def test_with_a_key_both_are_saved_and_their_addresses_printed(dashboard, monkeypatch):
+    monkeypatch.setattr(ws.Workspace, "save", take("workspace"))
+    monkeypatch.setattr(wr.Report, "save", take("report"))
     monkeypatch.setenv("WANDB_API_KEY", "x" * 40)
-    given: list[Any] = []
-    workspace = building.workspace
+    return kept
 
-    def made(*arguments):
-        given.append(arguments[:3])
-        return workspace(*arguments) if len(given) == 1 else Saved("a/workspace")
 
-    report = building.report
-    monkeypatch.setattr(building, "workspace", made)
-    monkeypatch.setattr(
-        building, "report", lambda entity, *rest: Saved("a/report") if entity else report(entity, *rest)
-    )
+def test_with_a_key_both_are_saved_and_their_addresses_printed(dashboard, server):
     status, out, err = dashboard("team/attnlab", "--study", "grid")
     assert (status, out, err) == (0, "workspace: a/workspace\nreport: a/report\n", "")
-    assert given == [("team", "attnlab", "grid")] * 2
+    for built in server.saved.values():
+        assert (built.entity, built.project) == ("team", "attnlab")
+    runs = [runs for block in server.saved["report"].blocks for runs in getattr(block, "runsets", ())]
+    assert runs and {(one.entity, one.project) for one in runs} == {("team", "attnlab")}
 
 
-def test_what_the_server_refuses_is_one_line(dashboard, monkeypatch):
-    monkeypatch.setenv("WANDB_API_KEY", "x" * 40)
-    workspace, made = building.workspace, []
+def test_what_is_saved_is_what_was_checked(dashboard, server, monkeypatch):
+    looked = []
+    faults = checked.faults
+    monkeypatch.setattr(checked, "faults", lambda built, found: looked.append(built) or faults(built, found))
+    assert dashboard("team/attnlab", "--study", "grid")[0] == 0
+    assert looked[0] is server.saved["workspace"] and looked[1] is server.saved["report"]
 
-    def refused(*arguments):
-        made.append(arguments)
-        return workspace(*arguments) if len(made) == 1 else Saved("", ValueError("no such entity\nand more"))
 
-    monkeypatch.setattr(building, "workspace", refused)
+def test_what_the_server_refuses_is_one_line(dashboard, server):
+    server.refused["workspace"] = ValueError("no such entity\nand more")
     status, out, err = dashboard("team/attnlab")
     assert (status, out) == (2, "")
     assert err == (
-        "attnlab: W&B: team/attnlab: no such entity; check the entity, the project and the key, or look at it "
-        "with --dry-run\n"
+        "attnlab: W&B: team/attnlab: the workspace is not saved: no such entity; check the entity, the project "
+        "and the key, or look at it with --dry-run\n"
     )
+
+
+def test_a_workspace_that_is_saved_is_told_where_the_report_fails(dashboard, server):
+    server.refused["report"] = OSError("gone")
+    status, out, err = dashboard("team/attnlab")
+    assert (status, out) == (2, "workspace: a/workspace\n")
+    assert "team/attnlab: the report is not saved: gone" in err and err.count("\n") == 1
+
+
+def test_a_fault_of_ours_is_no_fault_of_the_servers(dashboard, server, monkeypatch):
+    def broken(*arguments):
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(building, "addressed", broken)
+    with pytest.raises(RuntimeError, match="a fault of ours"):
+        dashboard("team/attnlab")
+
+
+@pytest.mark.parametrize("project", ["team/a<x>", "team/" + "a" * 200])
+def test_a_title_that_wandb_does_not_take_is_one_line(dashboard, project):
+    status, out, err = dashboard(project, "--dry-run")
+    assert (status, out) == (2, "")
+    assert "W&B takes no such title" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [[], ["team/attnlab", "--bogus"]])
+def test_wrong_arguments_are_one_line(dashboard, capsys, arguments):
+    with pytest.raises(SystemExit) as end:
+        dashboard(*arguments)
+    err = capsys.readouterr().err
+    assert end.value.code == 2 and err.startswith("attnlab: ") and err.count("\n") == 1
 
 
 @pytest.mark.slow

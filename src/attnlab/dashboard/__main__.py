@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,11 @@ keys that every panel is checked against. Writes to W&B alone. The package: pip 
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        "attnlab dashboard", description=_WORDS, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = _Parser(
+        "attnlab dashboard",
+        description=_WORDS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument("project", metavar="ENTITY/PROJECT", help="W&B's; ENTITY/ may be left out")
     parser.add_argument("--study", help="the runs of this study alone")
@@ -35,6 +39,14 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+class _Parser(argparse.ArgumentParser):
+    """As argparse has it, with one line for an error, as every verb of ours."""
+
+    def error(self, message: str) -> None:  # type: ignore[override]
+        """Ends with 2."""
+        self.exit(2, f"attnlab: {message} (attnlab dashboard --help)\n")
+
+
 def _main() -> int:
     given = _arguments()
     entity, slash, project = given.project.rpartition("/")
@@ -42,13 +54,16 @@ def _main() -> int:
         raise UserError(f"{given.project}: give W&B's project as ENTITY/PROJECT or PROJECT")
     if given.study and "'" in given.study:
         raise UserError(f"--study {given.study}: a study's name has no quotes")
-    if find_spec("wandb_workspaces") is None:
-        raise UserError("the package wandb-workspaces is missing: pip install 'attnlab[dashboard]'")
+    for package in ("wandb_workspaces", "wandb"):
+        if find_spec(package) is None:
+            name = package.replace("_", "-")
+            raise UserError(f"the package {name} is missing: pip install 'attnlab[dashboard]'")
     if not given.dry_run:
         _needs_key()
 
     from attnlab.dashboard import building, checked, logged, panels
 
+    building.check_title(given.study, project)
     found = logged.of_folders(given.runs, given.study)
     if not panels.sets(found):
         named = ", ".join(map(str, given.runs))
@@ -68,7 +83,7 @@ def _main() -> int:
             for panel in section.panels:
                 print(f"    {_named(panel)}")
         return 0
-    _save(entity, project, given.study, sections)
+    _save(made, page, entity, project)
     return 0
 
 
@@ -85,26 +100,36 @@ def _needs_key() -> None:
         raise UserError(f"W&B: no key found to save a workspace with: {remedy}")
 
 
-def _save(entity: str, project: str, study: str | None, sections: Any) -> None:
-    """Saves both, and prints where they are.
+def _save(workspace: Any, report: Any, entity: str, project: str) -> None:
+    """Saves both, as they were checked, and prints where each is as soon as it is there.
 
     Raises:
-        UserError: W&B refuses, or cannot be reached.
+        UserError: W&B refuses one, or cannot be reached.
     """
     import wandb
 
-    from attnlab.dashboard import building
+    from attnlab.dashboard.building import addressed
 
     wandb.setup(wandb.Settings(silent=True))
+    entity = entity or _told_by_wandb(f"?/{project}", lambda: str(wandb.Api().default_entity))
+    for kind, built in (("workspace", workspace), ("report", report)):
+        ready = addressed(built, entity, project)
+        saved = _told_by_wandb(f"{entity}/{project}: the {kind} is not saved", ready.save)
+        print(f"{kind}: {saved.url}", flush=True)
+
+
+def _told_by_wandb(what: str, asked: Callable[[], Any]) -> Any:
+    """The answer of W&B's library, whose errors are of many kinds.
+
+    Raises:
+        UserError: it raises anything.
+    """
     try:
-        entity = entity or str(wandb.Api().default_entity)
-        workspace = building.workspace(entity, project, study, sections).save()
-        report = building.report(entity, project, study, sections).save()
+        return asked()
     except Exception as error:
         words = (str(error) or type(error).__name__).strip().splitlines()[0]
         remedy = "check the entity, the project and the key, or look at it with --dry-run"
-        raise UserError(f"W&B: {entity or '?'}/{project}: {words}; {remedy}") from error
-    print(f"workspace: {workspace.url}\nreport: {report.url}")
+        raise UserError(f"W&B: {what}: {words}; {remedy}") from error
 
 
 def main() -> int:

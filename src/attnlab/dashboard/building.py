@@ -7,8 +7,10 @@ from typing import Any
 
 import wandb_workspaces.reports.v2 as wr
 import wandb_workspaces.workspaces as ws
+from pydantic import ValidationError
 
 from attnlab.dashboard.panels import Section
+from attnlab.errors import UserError
 
 
 def filters(study: str | None) -> str:
@@ -19,6 +21,35 @@ def filters(study: str | None) -> str:
 def title(study: str | None, project: str) -> str:
     """Of the workspace and the report."""
     return f"{study or project}: attention grid"
+
+
+def check_title(study: str | None, project: str) -> None:
+    """Whether W&B takes the title.
+
+    Raises:
+        UserError: it does not: a name of more than 128 characters, or with symbols.
+    """
+    name = title(study, project)
+    try:
+        ws.Workspace(entity="", project=project, name=name, sections=[])
+        wr.Report(entity="", project="", title=name)
+    except ValidationError as error:
+        said = error.errors()[0]["msg"]
+        raise UserError(
+            f"{name}: W&B takes no such title ({said}); choose another study or project"
+        ) from error
+
+
+def addressed(built: Any, entity: str, project: str) -> Any:
+    """A workspace or report that was built without an entity, with the one it is saved under.
+
+    It is the object that was checked; only where it goes, and whose runs it shows, is set.
+    """
+    built.entity = entity
+    for block in getattr(built, "blocks", ()):
+        for runs in getattr(block, "runsets", ()):
+            runs.entity, runs.project = entity, project
+    return built
 
 
 def workspace(entity: str, project: str, study: str | None, sections: Sequence[Section]) -> ws.Workspace:

@@ -34,7 +34,7 @@ def panels(stored: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def faults(built: Any, logged: Logged) -> list[str]:
-    """What the panels, filters and groupings name that no run has logged, one line each."""
+    """What panels, the common x axis, filters and groupings name that no run has logged, one line each."""
     stored = model(built)
     found = []
     for panel in panels(stored):
@@ -45,10 +45,25 @@ def faults(built: Any, logged: Logged) -> list[str]:
             found.append(f"{words}: a {kind} is a panel that this check cannot read")
         else:
             found += [f"{words}: {fault}" for fault in look(config, logged)]
+    for axis in _x_axes(stored):
+        if axis not in _OWN_AXES and axis not in logged.rows:
+            found.append(f"x axis of all charts: {_missing(axis, 'a number over the run')}")
     for runs in _run_sets(stored):
         keys = [item["key"] for item in runs["filters"]["filters"]] + list(runs["grouping"])
         found += [f"runs: {fault}" for key in keys for fault in _key(key["section"], key["name"], logged)]
     return found
+
+
+def _x_axes(stored: Any) -> Iterator[str]:
+    """Of a workspace: what its charts are drawn over where they name nothing themselves."""
+    if isinstance(stored, Mapping):
+        settings = stored.get("settings")
+        if isinstance(settings, Mapping) and isinstance(settings.get("x_axis"), str):
+            yield settings["x_axis"]
+        stored = [part for name, part in stored.items() if name not in ("settings", "config")]
+    if isinstance(stored, list):
+        for part in stored:
+            yield from _x_axes(part)
 
 
 def _run_sets(stored: Any) -> Iterator[Mapping[str, Any]]:

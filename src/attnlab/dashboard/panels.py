@@ -77,7 +77,11 @@ def _scores(logged: Logged) -> Section:
         panels.append(_bars(f"{name}: BLEU by cell", f"test/{name}/bleu", GROUP))
         for axis in axes(logged):
             panels.append(_bars(f"{name}: BLEU by {axis}", f"test/{name}/bleu", wr.Config(axis)))
-    words = "The seeds of a cell are one bar: their mean and range."
+    words = (
+        "By cell, the seeds of a cell are one bar, their mean and range. By an axis, all runs of an option "
+        "are one bar, whatever their other options: a difference there is one factor's only where the grid "
+        "is full."
+    )
     return Section("Scores by axis", words, panels)
 
 
@@ -103,7 +107,10 @@ def _alignment(logged: Logged) -> Section:
                 key = f"{family}{credit}/aer"
                 for by, words in ((GROUP, "cell"), *((wr.Config(axis), axis) for axis in axes(logged))):
                     panels.append(_bars(f"{name}: AER ({credit}) by {words}", key, by))
-    words = "Weights against gold links, under both credits; lower is better."
+    words = (
+        "Weights against gold links, under both credits; lower is better. By cell the mean over its seeds, "
+        "by an axis over all runs of an option."
+    )
     return Section("Alignment error rate", words, panels)
 
 
