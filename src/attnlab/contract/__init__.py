@@ -5,73 +5,17 @@ the same functions. Where a clause of one stage fails, the stages after it are l
 the same cause.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from attnlab.contract import practice, scorer, together, window
-from attnlab.contract.broken import Broken, Subject, failing, told
+if TYPE_CHECKING:
+    from attnlab.contract.clauses import NAMES, SCORER, WINDOW, Broken, Outcome, Subject, check, told
 
-Clause = Callable[[Subject], None]
-
-
-class Outcome(NamedTuple):
-    """What the checks of one subject found.
-
-    Attributes:
-        broken: the clauses that do not hold.
-        held: what was checked and holds, in words.
-        left: what was not checked, since an earlier stage failed.
-    """
-
-    broken: list[Broken]
-    held: list[str]
-    left: list[str]
+__all__ = ["NAMES", "SCORER", "WINDOW", "Broken", "Outcome", "Subject", "check", "told"]
 
 
-#: stages of clauses, each with its words; within a stage all are checked
-SCORER: list[list[tuple[Clause, str]]] = [
-    [(scorer.interface, "prepare, forward, max_length; parts that torch knows")],
-    [(scorer.shapes, "shapes, for all keys and for those of a window")],
-    [(scorer.lasting, "nothing changed in place, nothing kept of a batch")],
-    [
-        (scorer.independence, "no softmax or sum over positions, queries or sentences"),
-        (scorer.reading, "states and query matter"),
-        (scorer.gradients, "gradients of every parameter, the states and the query"),
-        (scorer.zeros, "padding and empty sentences give numbers"),
-        (scorer.lengths, "sources of one token and of many"),
-        (practice.precision, "float16, bfloat16 and autocast"),
-        (practice.devices, "no tensor made on the CPU by name"),
-        (practice.cost, "no work on the source alone at every step"),
-    ],
-    [(together.under_every_window, "joined with the windows global, monotonic and predictive")],
-]
-WINDOW: list[list[tuple[Clause, str]]] = [
-    [(window.interface, "local, positions, on_scores, on_weights; parts that torch knows")],
-    [(window.places, "places: neighbours, as many for every source, none outside the sentence")],
-    [(window.hooks, "shapes, mask and shares survive the two hooks, in every precision")],
-    [
-        (window.independence, "steps and sentences by themselves, nothing kept of a batch"),
-        (window.gradients, "gradients of every parameter"),
-    ],
-    [(together.under_every_scorer, "joined with a product, a funnel and a score of places")],
-]
-
-
-def check(subject: Subject, stages: list[list[tuple[Clause, str]]]) -> Outcome:
-    """Put a subject through the stages."""
-    found = Outcome([], [], [])
-    for stage in stages:
-        if found.broken:
-            found.left.extend(words for _, words in stage)
-            continue
-        for clause, words in stage:
-            try:
-                with failing("error", subject.title, f"the check of {words}", "see what raised it"):
-                    clause(subject)
-                found.held.append(words)
-            except Broken as broken:
-                found.broken.append(broken)
-    return found
-
-
-__all__ = ["SCORER", "WINDOW", "Broken", "Outcome", "Subject", "check", "told"]
+def __getattr__(name: str) -> Any:
+    # Lazy: `attnlab check --help` needs no torch.
+    if name in __all__:
+        return getattr(import_module("attnlab.contract.clauses"), name)
+    raise AttributeError(f"module 'attnlab.contract' has no attribute {name!r}")

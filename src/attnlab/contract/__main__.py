@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from typing import NoReturn
 
 from attnlab.ending import told
 
@@ -19,13 +20,29 @@ The exit status is 0 where the contract is kept, 1 where it is broken, 2 where t
 """
 
 
+class _Parser(argparse.ArgumentParser):
+    """As argparse has it, with one line for an error, as every verb of ours."""
+
+    def error(self, message: str) -> NoReturn:
+        """Ends with 2."""
+        self.exit(2, f"attnlab: {message} (attnlab check --help)\n")
+
+
 def _main() -> int:
-    parser = argparse.ArgumentParser(
-        "attnlab check", description=_WORDS, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = _Parser(
+        "attnlab check",
+        usage="attnlab check MODULE:CLASS [KEY=VALUE ...]",
+        description=_WORDS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("name", metavar="MODULE:CLASS", help="the class, in the current folder or installed")
+    parser.add_argument(
+        "name", metavar="MODULE:CLASS", nargs="?", help="the class, in the current folder or installed"
+    )
     parser.add_argument("options", metavar="KEY=VALUE", nargs="*", help="arguments of its constructor")
     given = parser.parse_args()
+    if given.name is None:
+        parser.error("name a class, as mymodule:MyScorer")
+    given.name = " ".join(given.name.split())
 
     from attnlab import contract  # imports torch: not for --help
     from attnlab.attention import Window
@@ -46,7 +63,9 @@ def _main() -> int:
         for broken in outcome.broken:
             print(broken)
         if outcome.left:
-            print(f"not checked before that is mended: {'; '.join(outcome.left)}")
+            print("not checked before that is mended:")
+            for words in outcome.left:
+                print(f"  {words}")
         return 1
     equal = " (only where decoder and encoder have one size)" if subject.sizes[0] == subject.sizes[1] else ""
     print(f"{given.name} keeps the contract of a {kind}{equal}. Checked:")

@@ -12,7 +12,7 @@ STEPS = 34  # beyond both ends of every source
 
 def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
     """N(0, 1), the same for a seed whatever the precision."""
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
 
 
 def batch(query_dim: int, key_dim: int, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:

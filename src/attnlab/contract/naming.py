@@ -36,11 +36,12 @@ def found(name: str) -> type:
         raise UserError(f"{name}: no module {module} in {where}; run this where {module}.py lies") from error
     except (Exception, SystemExit) as error:
         raise UserError(f"{name}: {module} cannot be imported: {told(error)}; mend it") from error
-    made = getattr(there, attribute, None)
+    made = vars(there).get(attribute)
     if not isinstance(made, type):
         classes = sorted(n for n, v in vars(there).items() if isinstance(v, type) and v.__module__ == module)
+        file = getattr(there, "__file__", None) or "built in"
         listed = f"there are: {', '.join(classes)}" if classes else "it has no classes of its own"
-        raise UserError(f"{name}: {module} has no class {attribute}; {listed}")
+        raise UserError(f"{name}: {module} has no class {attribute}; {listed} ({file})")
     return made
 
 
@@ -56,6 +57,8 @@ def options(made: type, given: Sequence[str], sizes: Sequence[str], title: str) 
         key, equals, value = item.partition("=")
         if not (key.isidentifier() and equals):
             raise UserError(f"{item}: give the constructor's arguments as KEY=VALUE ({USAGE})")
+        if key in values:
+            raise UserError(f"{item}: {key} is given twice; give it once")
         try:
             values[key] = yaml.safe_load(value)
         except yaml.YAMLError:
@@ -88,44 +91,57 @@ def options(made: type, given: Sequence[str], sizes: Sequence[str], title: str) 
     return values
 
 
+#: unequal sizes, tried in turn: multiples of 4 and 5, of 8, of 3 and 12, for what is split into so many parts
+UNEQUAL = ((H, K), (20, 40), (16, 64), (60, 120), (128, 256))
+REFUSED = (ValueError, AssertionError)
+
+
 def scorer(made: type, values: dict[str, Any], title: str) -> Subject:
-    """A scorer as a subject, with unequal sizes if it takes them.
+    """A scorer as a subject, with unequal sizes if it takes any.
 
     Raises:
         Broken: it cannot be constructed.
         UserError: it refuses a value.
     """
     subject = Subject(title, lambda h, k: made(query_dim=h, key_dim=k, **values))
-    try:
-        subject.module = subject.again(H, K).eval()
-    except ValueError as unequal:
-        subject.sizes = (H, H)
-        try:
-            subject.module = subject.again(H, H).eval()
-        except ValueError as error:
-            remedy = f"give other values ({USAGE})"
-            raise UserError(f"{title}: refuses its arguments: {told(error)}; {remedy}") from unequal
-        except Exception as error:
-            raise _not_made(title, error) from error
-    except Exception as error:
-        raise _not_made(title, error) from error
-    return subject
+    return _made(subject, [*UNEQUAL, *((h, h) for h, _ in UNEQUAL)], bool(values))
 
 
 def window(made: type, values: dict[str, Any], title: str) -> Subject:
     """A window as a subject. Raises as `scorer`."""
     subject = Subject(title, lambda h: made(query_dim=h, **values))
-    try:
-        subject.module = subject.again(H).eval()
-    except ValueError as error:
-        raise UserError(
-            f"{title}: refuses its arguments: {told(error)}; give other values ({USAGE})"
-        ) from error
-    except Exception as error:
-        raise _not_made(title, error) from error
-    return subject
+    return _made(subject, [(h,) for h, _ in UNEQUAL], bool(values))
 
 
-def _not_made(title: str, error: Exception) -> Broken:
-    remedy = "call super().__init__ first, with the sizes, and inherit from attnlab.attention"
+def _made(subject: Subject, sizes: list[tuple[int, ...]], own: bool) -> Subject:
+    """The subject, of the first sizes that its class does not refuse; `own`: it was given values."""
+    first: Exception | None = None
+    for some in sizes:
+        try:
+            subject.module = subject.again(*some).eval()
+        except REFUSED as error:
+            first = first or error
+        except Broken:
+            raise
+        except (Exception, SystemExit) as error:
+            if own and isinstance(error, TypeError | RuntimeError) and "keyword" not in str(error):
+                raise _refuses(subject.title, error) from error
+            raise _not_made(subject.title, error) from error
+        else:
+            subject.sizes = (some[0], some[-1] if len(some) > 1 else K)
+            return subject
+    assert first is not None
+    raise _refuses(subject.title, first) from first
+
+
+def _refuses(title: str, error: BaseException) -> UserError:
+    return UserError(f"{title}: refuses its arguments: {told(error)}; give other values ({USAGE})")
+
+
+def _not_made(title: str, error: BaseException) -> Broken:
+    early = "before Module.__init__" in str(error) or "missing" in str(error)
+    call = "call super().__init__ first, with the sizes, and inherit from attnlab.attention"
+    taken = "unexpected keyword" in str(error)
+    take = "take query_dim, and key_dim in a scorer, by name"
+    remedy = call if early else take if taken else "see what raised it"
     return Broken("interface", f"{title}.__init__", f"fails: {told(error)}", remedy)

@@ -1,12 +1,14 @@
 """What a scorer owes to where it runs: half precision, another device, and its cost at every step."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from attnlab.contract.broken import Broken, Subject, failing, need
-from attnlab.contract.scorer import query_of, states_of
+from attnlab.contract.scorer import ALIKE, query_of, states_of
 
 FEW = 16  # keys
 
@@ -17,11 +19,11 @@ def precision(subject: Subject) -> None:
     for dtype in (torch.float16, torch.bfloat16, torch.float32):
         scorer: Any = subject.again(*subject.sizes).to(dtype).eval()
         where, word = subject.title, str(dtype).removeprefix("torch.")
-        fix = "make tensors with dtype=states.dtype and device=states.device, and cast none by name"
-        with failing("half precision", where, word, fix):
+        with failing("half precision", where, word, ALIKE):
             scores = scorer(query.to(dtype), scorer.prepare(states.to(dtype)))
             scores.float().sum().backward() if scores.requires_grad else None
-        need(torch.isfinite(scores).all(), "half precision", where, f"is not finite in {word}", fix)
+        most = f"keep all values below its largest, {torch.finfo(dtype).max:.5g}, or compute in float32"
+        need(torch.isfinite(scores).all(), "half precision", where, f"is not finite in {word}", most)
         with torch.no_grad():
             exact = scorer.double()(query.to(dtype).double(), scorer.prepare(states.to(dtype).double()))
             gap, bound = float((scores.double() - exact).abs().max()), 0.05 * (1 + float(exact.abs().max()))
@@ -37,13 +39,19 @@ def precision(subject: Subject) -> None:
 def devices(subject: Subject) -> None:
     """No tensor is made on the CPU whatever the states' device; seen on torch's device without values."""
     scorer: Any = subject.again(*subject.sizes).to("meta")
-    try:
+    with elsewhere(subject.title, "states"):
         scorer(query_of(subject).to("meta"), scorer.prepare(states_of(subject).to("meta")))
-    except Exception as error:  # what reads values has none to read there, which is no fault
+
+
+@contextmanager
+def elsewhere(where: str, like: str) -> Iterator[None]:
+    """An error of mixed devices is a fault; what reads values has none to read there, which is none."""
+    try:
+        yield
+    except Exception as error:
         if "meta" in str(error) and ("expected device" in str(error) or "same device" in str(error)):
-            what = "makes a tensor on the CPU, whatever the device of the states"
-            fix = "give device=states.device"
-            raise Broken("device", subject.title, what, fix) from error
+            what = f"makes a tensor on the CPU, whatever the device of the {like}"
+            raise Broken("device", where, what, f"give device={like}.device") from error
 
 
 def cost(subject: Subject) -> None:

@@ -1,4 +1,4 @@
-"""What a scorer owes by itself: shapes, independence, gradients, precision, cost.
+"""What a scorer owes by itself: its parts, shapes and numbers, and nothing kept of a batch.
 
 B, Q, N and the sizes are all different, so that an exchanged axis cannot pass by accident. Each function
 raises `Broken` where its clause does not hold.
@@ -10,16 +10,17 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.gradcheck import GradcheckError
 
 from attnlab.attention import Scorer
-from attnlab.contract import joined
 from attnlab.contract.asking import normal
-from attnlab.contract.broken import Broken, Subject, failing, need, registered, shape, told
+from attnlab.contract.broken import Broken, Subject, failing, need, of_shapes, shape, told
+from attnlab.contract.holding import attributes, left_behind, registered, unchanged
+from attnlab.contract.rounding import narrowest, near
 
 B, Q, S, W = 3, 5, 7, 2
-LONG = 130  # tokens; the generated language and the corpora have sentences up to some 100
+MANY = 29  # sentences, of which no tensor of one's own has as many rows by accident
 FORWARD = "return [..., Q, N], a score of each query with each key, for any leading axes"
+ALIKE = "make tensors with dtype=states.dtype and device=states.device, and cast none by name"
 
 
 def states_of(subject: Subject, *leading: int, seed: int = 2) -> Tensor:
@@ -27,9 +28,15 @@ def states_of(subject: Subject, *leading: int, seed: int = 2) -> Tensor:
     return normal(*(leading or (B, S)), subject.sizes[1], seed=seed)
 
 
-def query_of(subject: Subject, *leading: int) -> Tensor:
+def query_of(subject: Subject, *leading: int, seed: int = 1) -> Tensor:
     """Queries [B, Q, H], or with other leading axes."""
-    return normal(*(leading or (B, Q)), subject.sizes[0], seed=1)
+    return normal(*(leading or (B, Q)), subject.sizes[0], seed=seed)
+
+
+def single(subject: Subject) -> bool:
+    """Whether the float64 scorer computes in float32 inside."""
+    scorer = subject.module
+    return narrowest(lambda: scorer(query_of(subject), scorer.prepare(states_of(subject)))) < 8
 
 
 def interface(subject: Subject) -> None:
@@ -51,56 +58,93 @@ def interface(subject: Subject) -> None:
 
 
 def shapes(subject: Subject) -> None:
-    """Keys [B, S, A]; scores [..., Q, N] with and without a window."""
+    """Keys [B, S, A]; scores [..., Q, N] with and without a window; one of each as well."""
     scorer, title = subject.module, subject.title
-    states, query = states_of(subject), query_of(subject)
-    where = f"{title}.prepare"
-    fix = "return [B, S, A], a key of each source position"
-    with failing("wrong shape", where, f"states {shape(states)} of B, S, K", fix):
-        keys = scorer.prepare(states)
-    good = isinstance(keys, Tensor) and keys.ndim == 3 and keys.shape[:2] == (B, S)
-    swapped = isinstance(keys, Tensor) and keys.ndim == 3 and {B, S} < set(keys.shape)
-    what = f"gives {shape(keys)} for states {shape(states)} of B, S, K"
-    need(good, "wrong axis" if swapped else "wrong shape", where, what, fix)
-
-    where = f"{title}.forward"
-    picked = keys[:, None, :W].repeat(1, Q, 1, 1)
-    for asked, found, expected in (
-        (query, keys, [B, Q, S]),
-        (query.unsqueeze(-2), picked, [B, Q, 1, W]),  # a window: each query meets its own W keys
+    for states, query in (
+        (states_of(subject), query_of(subject)),
+        (states_of(subject, 1, 1), query_of(subject, 1, 1)),  # what squeezes takes these axes away
     ):
-        on = f"query {shape(asked)} and keys {shape(found)}"
-        with failing("wrong shape", where, on, FORWARD), _sized(subject, asked.ndim):
-            scores = scorer(asked, found)
-        swapped = isinstance(scores, Tensor) and sorted(scores.shape) == sorted(expected)
-        good = isinstance(scores, Tensor) and list(scores.shape) == expected
-        what = f"gives {shape(scores)} for {on}, not {expected}"
-        need(good, "wrong axis" if swapped else "wrong shape", where, what, FORWARD)
+        (b, n), q = states.shape[:2], query.shape[1]
+        where = f"{title}.prepare"
+        fix = "return [B, S, A], a key of each source position"
+        on = f"states {shape(states)} of B, S, K"
+        with _asked(subject, where, on, fix):
+            keys = scorer.prepare(states)
+        good = isinstance(keys, Tensor) and keys.ndim == 3 and keys.shape[:2] == (b, n)
+        swapped = isinstance(keys, Tensor) and keys.ndim == 3 and {b, n} < set(keys.shape)
+        what = f"gives {shape(keys)} for {on}"
+        need(good, "wrong axis" if swapped else "wrong shape", where, what, fix)
+
+        where, few = f"{title}.forward", min(W, n)
+        picked = keys[:, None, :few].repeat(1, q, 1, 1)
+        for asked, found, expected in (
+            (query, keys, [b, q, n]),
+            (query.unsqueeze(-2), picked, [b, q, 1, few]),  # a window: each query meets its own few keys
+        ):
+            on = f"query {shape(asked)} and keys {shape(found)}"
+            with _asked(subject, where, on, FORWARD, asked.ndim):
+                scores = scorer(asked, found)
+            swapped = isinstance(scores, Tensor) and sorted(scores.shape) == sorted(expected)
+            good = isinstance(scores, Tensor) and list(scores.shape) == expected
+            what = f"gives {shape(scores)} for {on}, not {expected}"
+            need(good, "wrong axis" if swapped else "wrong shape", where, what, FORWARD)
+
+
+def numbers(subject: Subject) -> None:
+    """Finite floating-point scores, of no smaller precision than what is asked with."""
+    scorer, where = subject.module, f"{subject.title}.forward"
+    states, query = states_of(subject), query_of(subject)
+    scores = scorer(query, scorer.prepare(states))
+    what, fix = f"gives scores of {scores.dtype}", "return floating-point scores"
+    need(scores.is_floating_point(), "wrong type", where, what, fix)
+    what = "gives NaN or an infinite score for states and queries of N(0, 1)"
+    fix = "bound what you divide by, and what stands under a root or a logarithm"
+    need(torch.isfinite(scores).all(), "not finite", where, what, fix)
+    with failing("half precision", subject.title, "float32", ALIKE):
+        plain: Any = subject.again(*subject.sizes).float().eval()
+        size = narrowest(lambda: plain(query.float(), plain.prepare(states.float())))
+    what = f"computes in {8 * size} bits what is given in float32"
+    need(size >= 4, "half precision", where, what, "leave the precision to trainer.precision")
 
 
 @contextmanager
-def _sized(subject: Subject, axes: int) -> Iterator[None]:
-    """What fails for H and K apart and not where they are equal needs to say so when it is constructed."""
+def _asked(subject: Subject, where: str, on: str, fix: str, axes: int = 3) -> Iterator[None]:
+    """An error, by its cause: sizes that must be equal, float32 alone, a shape, or something else.
+
+    What fails for H and K apart and not where they are equal needs to say so when it is constructed.
+    """
     try:
         yield
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         query_dim, key_dim = subject.sizes
-        if query_dim == key_dim or axes > 3:
-            raise
-        try:
-            equal: Any = subject.again(query_dim, query_dim).eval()
-            equal(normal(B, Q, query_dim), equal.prepare(normal(B, S, query_dim)))
-        except Exception:
-            raise error from None
-        what = f"works for query_dim == key_dim alone, and takes {query_dim} and {key_dim}: {told(error)}"
-        fix = "raise ValueError in __init__ where they differ, as attnlab.attention.Dot does"
-        raise Broken("sizes", f"{subject.title}.forward", what, fix) from error
+        plain = axes == 3 and not isinstance(error, SystemExit)
+        if plain and query_dim != key_dim and _works(subject, query_dim, query_dim, torch.float64):
+            what = f"works for query_dim == key_dim alone, and takes {query_dim} and {key_dim}: {told(error)}"
+            remedy = "raise ValueError in __init__ where they differ, as attnlab.attention.Dot does"
+            raise Broken("sizes", where, what, remedy) from error
+        if plain and _works(subject, query_dim, key_dim, torch.float32):
+            what = f"works in float32 alone: {told(error)}"
+            raise Broken("half precision", where, what, ALIKE) from error
+        about = of_shapes(error) or (axes > 3 and not isinstance(error, SystemExit))
+        name, remedy = ("wrong shape", fix) if about else ("error", "see what raised it")
+        raise Broken(name, where, f"fails on {on}: {told(error)}", remedy) from error
+
+
+def _works(subject: Subject, query_dim: int, key_dim: int, dtype: torch.dtype) -> bool:
+    try:
+        other: Any = subject.again(query_dim, key_dim).to(dtype).eval()
+        states = normal(B, S, key_dim, dtype=dtype)
+        scores = other(normal(B, Q, query_dim, dtype=dtype), other.prepare(states))
+    except (Exception, SystemExit):
+        return False
+    return list(scores.shape) == [B, Q, S]
 
 
 def lasting(subject: Subject) -> None:
-    """Nothing is changed in place, and the same question gets the same answer."""
-    scorer, title = subject.module, subject.title
+    """Nothing is changed in place or left behind, and the same question gets the same answer."""
+    scorer, title = subject.again(*subject.sizes).eval(), subject.title
     states, query = states_of(subject), query_of(subject)
+    before, names = attributes(scorer), scorer.state_dict().keys()
     fix = "work on a copy: the same keys are asked at every step"
     with failing("in place", title, "tensors that need a gradient", fix):
         keys = scorer.prepare(states.clone().requires_grad_() * 1)
@@ -111,144 +155,37 @@ def lasting(subject: Subject) -> None:
             scorer.prepare(copy) if name == "states" else scorer(copy, kept.clone())
         need(torch.equal(copy, given), "in place", title, f"changes the {name} that it was given", fix)
     handed = kept.clone()
-    before = {name: dict(vars(module)) for name, module in scorer.named_modules()}
     first = scorer(query, handed)
     need(torch.equal(handed, kept), "in place", f"{title}.forward", "changes the keys that it was given", fix)
+    new = sorted(scorer.state_dict().keys() - names)
+    what, make = "is made by the first batch: no optimiser knows of it", "make it in __init__"
+    need(not new, "gradients", f"{title}.{', '.join(new)}", what, make)
     _other = scorer(query * 2 + 1, scorer.prepare(states - 3))
     again = scorer(query, scorer.prepare(states))
-    for name, module in scorer.named_modules():
-        joined.unchanged(f"{title}.{name}".rstrip("."), module, before[name], B)
+    unchanged(title, scorer, before, B)
     what = "the same query and states have another score the second time"
-    same = torch.allclose(first, again, rtol=0, atol=1e-9)
-    need(same, "state kept", title, what, "keep nothing of a batch, and draw nothing in eval()")
-    training: Any = subject.again(*subject.sizes).train()
-    values = {name: tensor.clone() for name, tensor in training.state_dict().items()}
-    with failing(
-        "state kept", title, "a batch in training", "let the sizes of the batch and of the source be any"
-    ):
-        training(query, training.prepare(states))
-    for name, tensor in training.state_dict().items():
+    fix = "keep nothing of a batch, and draw nothing in eval()"
+    need(near(again, first, single(subject)), "state kept", title, what, fix)
+    held = left_behind(MANY)
+    scorer(query_of(subject, MANY, Q), scorer.prepare(states_of(subject, MANY, S)))
+    what = "a tensor of the batch is still there after it, in a global name, a closure or a part of a part"
+    need(left_behind(MANY) <= held, "state kept", title, what, fix)
+    _trained(subject)
+
+
+def _trained(subject: Subject) -> None:
+    """In training, too, what stays is the same whatever the batch was: a step of a power iteration may."""
+    title, after = subject.title, []
+    for seed in (1, 2):
+        training: Any = subject.again(*subject.sizes).train()
+        before = attributes(training)
+        fix = "let the sizes of the batch and of the source be any"
+        with failing("state kept", title, "a batch in training", fix), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            training(query_of(subject, seed=seed), training.prepare(states_of(subject, seed=seed + 1)))
+        unchanged(title, training, before, B, training=True)
+        after.append({name: tensor.clone() for name, tensor in training.state_dict().items()})
+    for name, tensor in after[0].items():
         fix = "keep nothing of a batch: the sentences beside one must not matter"
-        need(torch.equal(tensor, values[name]), "state kept", f"{title}.{name}", "changes in training", fix)
-
-
-def independence(subject: Subject) -> None:
-    """A score depends on its own query and on its own key, whatever stands beside them."""
-    scorer, title = subject.module, subject.title
-    states, query = states_of(subject), query_of(subject)
-    where = f"{title}.forward"
-    keys = scorer.prepare(states)
-    scores = scorer(query, keys)
-    raw = "return raw scores: Attention owns the softmax over the source and its mask"
-    for axis, over, name in (
-        (-1, "positions", "no mask"),
-        (-2, "queries", "wrong axis"),
-        (0, "sentences", "wrong axis"),
-    ):
-        sums = scores.sum(axis)
-        shared = (scores >= 0).all() and torch.allclose(sums, torch.ones_like(sums), atol=1e-6)
-        share = ", so that padding takes a share" if axis == -1 else ""
-        need(not shared, name, where, f"its scores sum to 1 over the {over}{share}", raw)
-
-    fix = "treat every sentence by itself"
-    alone = torch.cat([scorer.prepare(states[b : b + 1]) for b in range(B)])
-    same = torch.allclose(alone, keys, rtol=0, atol=1e-9)
-    need(same, "wrong axis", f"{title}.prepare", "a sentence's keys change with the other sentences", fix)
-    alone = torch.cat([scorer(query[b : b + 1], keys[b : b + 1]) for b in range(B)])
-    same = torch.allclose(alone, scores, rtol=0, atol=1e-9)
-    need(same, "wrong axis", where, "a sentence's scores change with the other sentences", fix)
-    alone = torch.cat([scorer(query[:, q : q + 1], keys) for q in range(Q)], 1)
-    same = torch.allclose(alone, scores, rtol=0, atol=1e-9)
-    what = "a query's scores change with the other queries, which a search does not have"
-    need(same, "wrong axis", where, what, "treat every query by itself")
-
-    fix = "let a position depend on no position after it: the last ones may be padding"
-    other = states.clone()
-    other[:, -2:] = states_of(subject, B, 2, seed=3) * 4
-    same = torch.allclose(scorer.prepare(other)[:, :-2], keys[:, :-2], rtol=0, atol=1e-9)
-    need(same, "no mask", f"{title}.prepare", "a position's key changes with the positions after it", fix)
-    changed = keys.detach().clone()
-    changed[:, -2:] = keys.detach().flip(0)[:, -2:] * 4 + 1
-    same = torch.allclose(scorer(query, changed)[..., :-2], scores[..., :-2], rtol=0, atol=1e-9)
-    picked = scorer(query.unsqueeze(-2), keys[:, None, :W].repeat(1, Q, 1, 1)).squeeze(-2)
-    same = same and torch.allclose(picked, scores[..., :W], rtol=0, atol=1e-9)  # in a window
-    what = "a position's score changes with the keys of others, padding among them"
-    need(same, "no mask", where, what, "let the score of a key depend on no other key; " + raw)
-
-
-def reading(subject: Subject) -> None:
-    """The scores say something about the states and about the query."""
-    scorer, title = subject.module, subject.title
-    states, query = states_of(subject), query_of(subject)
-    scores = scorer(query, scorer.prepare(states))
-    other = scorer(query, scorer.prepare(states_of(subject, seed=3)))
-    equal = torch.allclose(scores, scores[..., :1].expand_as(scores), rtol=0, atol=1e-9)
-    blind = torch.allclose(scores, other, rtol=0, atol=1e-9)
-    fix = "use the states that prepare is given"
-    need(not (equal and blind), "states ignored", title, "all positions have the same score", fix)
-    by_place = scorer.max_length is not None
-    fix += "; a score by position alone sets max_length, the positions it knows"
-    need(by_place or not blind, "states ignored", title, "other states have the same scores", fix)
-    asked = scorer(query.flip(1) * 2, scorer.prepare(states))
-    heard = not torch.allclose(asked, scores, rtol=0, atol=1e-9)
-    need(heard, "query ignored", f"{title}.forward", "another query has the same scores", "use the query")
-
-
-def gradients(subject: Subject) -> None:
-    """Every parameter, the query and the states are learnt through, and by the right amount."""
-    scorer, title = subject.module, subject.title
-    states, query = states_of(subject).requires_grad_(), query_of(subject).requires_grad_()
-    scorer.zero_grad()
-    scores = scorer(query, scorer.prepare(states))
-    fix = "leave out detach(), no_grad(), .data and .item() on the way to the score"
-    need(scores.requires_grad, "gradients", f"{title}.forward", "the scores have no gradient at all", fix)
-    scores.sin().sum().backward()
-    read = not torch.equal(scores, scorer(query, scorer.prepare(states_of(subject, seed=3))))
-    heard = not torch.equal(scores, scorer(query * 2, scorer.prepare(states)))
-    for name, tensor, matters in [("the states", states, read), ("the query", query, heard)]:
-        got = not matters or (tensor.grad is not None and tensor.grad.any())
-        need(got, "gradients", title, f"no gradient reaches {name}, although the scores depend on it", fix)
-    for name, parameter in scorer.named_parameters():
-        if parameter.requires_grad:
-            got = parameter.grad is not None and parameter.grad.any()
-            idle = "use it in the score, or leave it out; or " + fix
-            need(got, "gradients", f"{title}.{name}", "this parameter gets no gradient", idle)
-    small = [query_of(subject, 2, 2).requires_grad_(), states_of(subject, 2, 3).requires_grad_()]
-    try:
-        torch.autograd.gradcheck(lambda q, s: scorer(q, scorer.prepare(s)), small, fast_mode=True)
-    except GradcheckError as error:
-        what = "the gradient is not that of the formula"
-        raise Broken("gradients", title, what, "mend the backward pass of your autograd.Function") from error
-
-
-def zeros(subject: Subject) -> None:
-    """Padding, and all of an empty sentence, is states of 0: its scores and gradients are numbers."""
-    scorer, title = subject.module, subject.title
-    states, query = states_of(subject), query_of(subject)
-    states[:, S // 2 :] = 0
-    query[0] = 0  # a decoder's first state may be 0
-    states.requires_grad_()
-    query.requires_grad_()
-    scorer.zero_grad()
-    scores = scorer(query, scorer.prepare(states))
-    fix = "bound what you divide by or take the root of, as F.normalize does"
-    what = "a state of 0, as padding and an empty sentence have, gives NaN or an infinite"
-    need(torch.isfinite(scores).all(), "empty sentence", title, f"{what} score", fix)
-    if scores.requires_grad:
-        scores.sin().sum().backward()
-        for tensor in (states, query, *scorer.parameters()):
-            good = tensor.grad is None or torch.isfinite(tensor.grad).all()
-            need(good, "empty sentence", title, f"{what} gradient", fix)
-
-
-def lengths(subject: Subject) -> None:
-    """Sources of one token, and of more than it knows, have scores."""
-    scorer, title = subject.module, subject.title
-    limit = scorer.max_length
-    longest = LONG if limit is None else max(LONG, min(limit, 4000) + 1)
-    for length in (1, longest):
-        fix = f"set max_length to the positions that it knows, and let prepare take {length} all the same"
-        with failing("max_length", f"{title}.prepare", f"a source of {length} tokens", fix):
-            scores = scorer(query_of(subject, 1, 1), scorer.prepare(states_of(subject, 1, length)))
-        what = f"gives {shape(scores)} for a source of {length} tokens"
-        need(scores.shape == (1, 1, length), "max_length", title, what, fix)
+        what = "changes in training with the batch"
+        need(torch.equal(tensor, after[1][name]), "state kept", f"{title}.{name}", what, fix)

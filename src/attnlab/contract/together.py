@@ -5,7 +5,17 @@ from typing import Any
 
 import torch
 
-from attnlab.attention import Additive, Attention, General, Global, LocalM, LocalP, Location
+from attnlab.attention import (
+    Additive,
+    Attention,
+    General,
+    Global,
+    LocalM,
+    LocalP,
+    LocalPOnScores,
+    LocalPRenorm,
+    Location,
+)
 from attnlab.contract import joined
 from attnlab.contract.broken import Broken, Subject, failing
 
@@ -14,9 +24,10 @@ NARROW = {"half_width": 2}
 
 
 def under_every_window(subject: Subject) -> None:
-    """A scorer joined with a window over everything and with two local ones."""
+    """A scorer joined with every window there is."""
     query_dim, _ = subject.sizes
-    for window, options in ((Global, {}), (LocalM, NARROW), (LocalP, NARROW)):
+    for window in (Global, LocalM, LocalP, LocalPRenorm, LocalPOnScores):
+        options = NARROW if window.local else {}
 
         def made(window: Any = window, options: dict[str, int] = options) -> Attention:
             where = _seeded(lambda: window(query_dim, **options))
@@ -44,12 +55,12 @@ def _seeded(make: Callable[[], Any]) -> Any:
 
 def _everything(where: str, made: Callable[[], Attention], at_most_one: bool) -> None:
     """All clauses, each on a new attention."""
-    with failing("joined", where, "sentences of 0 to 30 tokens in one batch", "see what raised it"):
+    with failing("error", where, "sentences of 0 to 30 tokens in one batch", "see what raised it"):
         try:
             for one_step in (True, False):
                 for word in ("float32",) if one_step else joined.PRECISIONS:
                     joined.masks_hold(made(), word, one_step, at_most_one)
-                joined.half_agrees_with_single(made(), one_step)
+                joined.half_agrees_with_single(made(), one_step, by_size=True)
                 joined.a_sentence_is_as_if_alone(made(), one_step)
                 joined.an_empty_sentence_leaves_the_gradients_of_the_others(made(), one_step)
             joined.one_step_gives_what_all_steps_give(made())
