@@ -1,5 +1,6 @@
 """`attnlab check` names the faults planted in outside scorers and windows, and finds none in our own."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -70,7 +71,10 @@ def checked(monkeypatch, capsys):
 
     def run(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["attnlab check", *arguments])
-        status = verb.main()
+        try:
+            status = verb.main()
+        except SystemExit as left:  # argparse, of an option that there is not
+            status = int(left.code or 0)
         return status, *capsys.readouterr()
 
     return run
@@ -144,6 +148,12 @@ def test_a_window_is_joined_with_scorers(checked):
         (["faulty:Bilinear", "units"], "units: give the constructor's arguments as KEY=VALUE"),
         (["faulty:Bilinear", "units=5", "unitz=5"], "unitz: faulty:Bilinear takes no such argument"),
         (["faulty:Bilinear", "units=5", "key_dim=5"], "key_dim=5: is given by the framework"),
+        (["faulty:Bilinear", "units=5", "units=6"], "units=6: units is given twice"),
+        (["faulty:Bilinear", "units=-3"], "refuses its arguments: RuntimeError: "),
+        (["faulty:Bilinear", "units=abc"], "refuses its arguments: TypeError: "),
+        (["faulty:Cosin\n", "x=1"], "has no class Cosin; "),
+        ([], "name a class, as mymodule:MyScorer (attnlab check --help)"),
+        (["faulty:Cosine", "--bogus"], "unrecognized arguments: --bogus (attnlab check --help)"),
         (
             ["attnlab.attention:LocalM", "half_width=0"],
             "refuses its arguments: ValueError: window.half_width=0",
@@ -163,6 +173,18 @@ def test_a_module_that_fails_is_one_line(checked, tmp_path, monkeypatch):
     (tmp_path / "importing_one.py").write_text("import no_such_package_at_all\n")
     assert "ZeroDivisionError: division by zero (failing_one.py, line 2)" in checked("failing_one:A")[2]
     assert "imports no_such_package_at_all, which is not installed" in checked("importing_one:A")[2]
+    (tmp_path / "misspelt_one.py").write_text("x = 1\nclass A(:\n")
+    assert "SyntaxError: invalid syntax (misspelt_one.py, line 2); mend it" in checked("misspelt_one:A")[2]
+    (tmp_path / "dynamic_one.py").write_text("def __getattr__(name):\n    raise RuntimeError(name)\n")
+    assert "dynamic_one has no class A; it has no classes of its own" in checked("dynamic_one:A")[2]
+
+
+def test_the_help_needs_no_torch():
+    run = "import sys; sys.argv = ['attnlab check', '--help']\nfrom attnlab.contract.__main__ import main\n"
+    run += "try:\n    main()\nfinally:\n    assert 'torch' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "attnlab check MODULE:CLASS [KEY=VALUE ...]" in done.stdout
 
 
 def test_the_command_finds_a_module_of_the_current_folder(command):
