@@ -171,7 +171,7 @@ def test_two_runs_of_one_seed_are_told_apart_by_their_folders(runs, sentence, tm
     folder = runs("scorer=dot decoder=post_combine window=global")
     other = tmp_path / "again" / "seed1"
     shutil.copytree(folder, other)
-    cell = "dot, post_combine, global, seed 1"
+    cell = "dot, post_combine, global"
     assert names([folder, other], sentence) == [f"{cell}, {folder}", f"{cell}, {other}"]
 
 

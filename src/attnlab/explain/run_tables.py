@@ -51,8 +51,9 @@ def run_tables(step: str, reading: Reading) -> list[Table]:
         said = "{name}: no attention, so nothing to show"
         return [Table(said, [""], [])] if step in _SILENT else []
     if step == "score":
-        row = [Verbatim(facts["formula"]), facts["scorer"], f"{facts['parameters']:,}"]
-        return [Table("{name}", ["score", "matrices", "parameters"], [row])]
+        rows = [["matrices", facts["scorer"]], ["parameters", f"{facts['parameters']:,}"]]
+        said = facts["formula"]
+        return [Table("{name}", ["score", said if said.startswith("e_j") else Verbatim(said)], rows)]
     if step == "corners":
         return [_corners()]
     if step not in _PER_STEP:

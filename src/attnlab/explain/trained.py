@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -115,8 +114,11 @@ def _names(folders: Sequence[Path]) -> list[str]:
     names = [name or folder.name for name, folder in zip(names, folders, strict=True)]
     seeds, places = [f"seed {config.get('seed')}" for config in configs], [str(folder) for folder in folders]
     for more in (seeds, places, [f"no. {k}" for k in range(1, len(folders) + 1)]):
-        count = Counter(names)
-        names = [f"{name}, {end}" if count[name] > 1 else name for name, end in zip(names, more, strict=True)]
+        alike = [{end for other, end in zip(names, more, strict=True) if other == name} for name in names]
+        names = [
+            f"{name}, {end}" if len(ends) > 1 else name
+            for name, end, ends in zip(names, more, alike, strict=True)
+        ]
     return names
 
 
