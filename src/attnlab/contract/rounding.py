@@ -75,5 +75,6 @@ def near(ours: Tensor, theirs: Tensor, single: bool = False) -> bool:
 
 def moved(scores: Tensor, dtype: torch.dtype) -> float:
     """By how much a share of the softmax may differ that is computed in `dtype`, from 0 to 1."""
-    largest = float(scores.detach().abs().max()) if scores.numel() else 0.0
+    finite = scores.detach()[scores.detach().isfinite()]  # -inf hides a place
+    largest = float(finite.abs().max()) if finite.numel() else 0.0
     return math.tanh(2 * torch.finfo(dtype).eps * largest)
