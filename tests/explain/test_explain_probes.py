@@ -23,7 +23,7 @@ from attnlab.attention import (
     ScaledDot,
 )
 from attnlab.explain import probes, spread
-from attnlab.explain.leading import lanes_of, leaders
+from attnlab.explain.leading import lanes_of, leaders, opening
 from attnlab.explain.units import POINTS, ROWS, columns, units
 
 H, S, D = 16, 9, 2
@@ -243,6 +243,13 @@ def test_the_lanes_of_the_pipeline_share_out_all_of_the_weight():
     assert [one["word"] for one in lanes_of([1.0], [0.0], ["a"])["top"]] == ["a", "", ""]
     twice = lanes_of([0.4, 0.6], [0.0, 1.0], ["a (1)", "a (2)"])["top"]
     assert [(one["word"], one["place"]) for one in twice[:2]] == [("a", "2"), ("a", "1")]
+
+
+def test_the_page_opens_where_the_runs_look_most_widely_but_not_at_a_last_step():
+    assert opening([[0.1, 0.5, 0.2, 3.0]]) == 2
+    assert opening([[0.1, 0.5, 0.2, 3.0], [0.1, 0.1, 0.9, 0.0, 9.0, 9.0]]) == 3
+    assert opening([[0.3, 0.3, 0.3]]) == 1  # the first of equals
+    assert opening([]) == opening([[2.0]]) == opening([[2.0], [0.0, 1.0, 0.5]]) == 1
 
 
 def test_the_plane_is_the_one_in_which_the_states_are_longest(asked):

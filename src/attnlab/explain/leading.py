@@ -57,3 +57,15 @@ def lanes_of(
     top += [{"word": "", "place": "", "score": "", "a": 0.0} for _ in range(SHOWN - len(top))]
     left = order[SHOWN:]
     return {"top": top, "others": {"count": len(left), "a": sum(weights[j] for j in left)}}
+
+
+def opening(entropies: Sequence[Sequence[float]]) -> int:
+    """The step of the output, from 1, at which there is most to see: where the runs look most widely.
+
+    A last step is not taken where there are others: at the end mark a decoder looks anywhere.
+
+    Args:
+        entropies: of each run with an attention, of each of its steps, in nats.
+    """
+    common = min((len(run) - 1 for run in entropies), default=0)
+    return max(range(1, common + 1), key=lambda t: sum(run[t - 1] for run in entropies), default=1)
