@@ -113,6 +113,7 @@ def test_a_record_that_is_damaged_is_left_out(runs, sentence, tmp_path):
     folder = shutil.copytree(runs("scorer=dot decoder=post_combine window=local_m"), tmp_path / "seed1")
     good = {"lo": 1, "hi": 5, "n": 3, "entropy_normalised": 0.5}
     rows = [good, {**good, "lo": None}, {"lo": 1, "n": 3, "entropy_normalised": 0.5, "hi": "x"}, 7]
+    rows.append({"lo": 6, "n": 3, "entropy_normalised": 0.5})
     record = {"test": {"test": {"attention": {"by_source_length": rows}}}}
     (folder / "result.json").write_text(json.dumps(record))
     (found,) = trained([folder], sentence.source, None, sentence.target, False, "cpu").readings

@@ -121,11 +121,11 @@ def _asked(
 def _scores(raw: list[float], entering: list[float], share: list[float], index: list[int], size: int) -> Tree:
     """A number a source position, None (or 0, where it is drawn) for those that have no score."""
     found: Tree = {"raw": [None] * size, "e": [None] * size, "share": [None] * size}
-    found |= {"bright": [0.0] * size, "inside": [0.0] * size}
+    found["bright"] = [0.0] * size
     best = max(entering, default=0.0)
     for place, own, score, part in zip(index, raw, entering, share, strict=True):
         found["raw"][place], found["e"][place], found["share"][place] = own, score, part
-        found["bright"][place], found["inside"][place] = math.exp(score - best), 1.0
+        found["bright"][place] = math.exp(score - best)
     return found | {
         "best": best if index else None,
         "total": sum(found["bright"]),
