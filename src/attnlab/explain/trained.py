@@ -137,4 +137,8 @@ def _whole(row: Mapping[str, Any]) -> bool:
     """Whether a row of the record is of sentences, and all that is drawn of it a number."""
     known = [row.get(key) for key in ("n", "lo", "entropy_normalised")]
     ends = [] if row.get("hi") is None else [row["hi"]]
-    return bool(row.get("n")) and "hi" in row and all(isinstance(value, int | float) for value in [*known, *ends])
+    return (
+        bool(row.get("n"))
+        and "hi" in row
+        and all(isinstance(value, int | float) for value in [*known, *ends])
+    )
