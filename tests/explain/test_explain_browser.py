@@ -210,6 +210,7 @@ def test_the_step_moves_every_picture_of_a_run_to_that_step(opened, browser, wal
     slide(browser, "#step", 3)
     assert browser.find_element(By.ID, "step-shown").text == "3"
     reading = walk.readings[0]
+    assert browser.find_element(By.ID, "step-word").text == reading.steps[2]["word"]
     for drawn in pictures_of(reading).values():
         for picture in drawn:
             shown = browser.execute_script(

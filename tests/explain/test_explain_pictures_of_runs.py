@@ -14,9 +14,12 @@ from attnlab.explain.pictures.lamps import beams
 from attnlab.explain.pictures.limits import corners
 from attnlab.explain.pictures.mixture import plane
 from attnlab.explain.pictures.one_step import pipeline
+from attnlab.explain.pictures.run_window import window
 from attnlab.explain.pictures.spreading import entropy, over_steps
 from attnlab.explain.pictures.summands import score
-from attnlab.explain.reading import read
+from attnlab.explain.reading import opens_at, read
+from attnlab.explain.sentence import Sentence
+from attnlab.explain.trained import Trained
 
 ALL = (beams, score, plane, corners, entropy, pipeline)
 ORDERS = ("input_feeding", "post_combine", "post_combine_feeding", "post_combine_previous")
@@ -229,6 +232,30 @@ def test_the_pipeline_shows_the_numbers_of_its_step(readings):
         assert filled == pytest.approx([74 * tree["a"][j] for j in heaviest] + [74 * rest], abs=0.02)
         assert f"{tree['word']}: probability {tree['chance']:.3f}" in lines and tree["before"] in lines
         assert any(line.startswith(f"softmax over {tree['scored']} of") for line in lines)
+
+
+def test_a_gaussian_has_a_dot_a_position_of_its_window_and_none_outside(readings):
+    found = readings("scorer=additive decoder=post_combine window=local_p")
+    for tree in found.steps:
+        _, root = drawn(window(found), tree)
+        dots = [one for one in root.iter() if one.get("r") == "2.4"]
+        seen = [float(one.get("cy")) for one in dots if float(one.get("fill-opacity"))]
+        inside = [value for value, score in zip(tree["gauss"], tree["e"], strict=True) if score is not None]
+        assert seen == pytest.approx([112 - 84 * value for value in inside], abs=0.01)
+
+
+def test_a_walkthrough_opens_where_the_runs_look_most_widely_in_all_its_forms(readings):
+    found = readings("scorer=dot decoder=post_combine window=global")
+    count = len(found.steps)
+    steps = [{**step, "entropy": 1.0 if k == 2 else 0.1} for k, step in enumerate(found.steps)]
+    wide, short = dataclasses.replace(found, steps=steps), dataclasses.replace(found, steps=steps[:2])
+    assert count > 4 and opens_at([wide]) == 3 and opens_at([wide, short]) == 1
+    assert (wide.at(3), short.at(3)) == (steps[2], steps[1])
+    walk = Trained(Sentence("it"), [wide])
+    assert 'value="3" id="step"' in walk.page() and "At step 3, for" in walk.page()
+    assert f"step 3, {steps[2]['word']}: the scores" in walk.text()
+    (name,) = [name for name in walk.svgs() if name.endswith("_plane.svg")]
+    assert "At step 3, for" in walk.svgs()[name]
 
 
 def test_words_that_look_like_templates_stand_as_they_are(readings):

@@ -16,7 +16,7 @@ from attnlab.explain import probes, spread
 from attnlab.explain.filling import printable, short
 from attnlab.explain.following import Followed, follow
 from attnlab.explain.formulas import formula
-from attnlab.explain.leading import lanes_of
+from attnlab.explain.leading import lanes_of, opening
 from attnlab.explain.units import columns
 from attnlab.text import detokenised
 
@@ -68,6 +68,15 @@ class Reading:
     def attends(self) -> bool:
         """Whether there is an attention at all."""
         return bool(self.facts["attends"])
+
+    def at(self, step: int) -> Tree:
+        """The numbers of a step, from 1; those of the last one where the run has stopped before."""
+        return self.steps[min(step, len(self.steps)) - 1]
+
+
+def opens_at(readings: Sequence[Reading]) -> int:
+    """The step of the output, from 1, that is shown first: where these runs look most widely."""
+    return opening([[step["entropy"] for step in reading.steps] for reading in readings if reading.attends])
 
 
 def read(run: Loaded, name: str, sentence: str, target: str | None) -> Reading:

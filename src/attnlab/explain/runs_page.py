@@ -13,7 +13,7 @@ from attnlab.explain.filling import fill
 from attnlab.explain.numbers import numbers
 from attnlab.explain.page import fragment, marked, questions, render
 from attnlab.explain.pictures.runs import pictures_of
-from attnlab.explain.reading import Reading
+from attnlab.explain.reading import Reading, opens_at
 from attnlab.explain.run_tables import run_tables
 from attnlab.explain.sentence import Sentence
 from attnlab.explain.words import words
@@ -27,20 +27,21 @@ _TOLD = ("bottleneck", "whole")
 def runs_page(sentence: Sentence, readings: Sequence[Reading]) -> str:
     """One HTML file."""
     said, tree = words(), numbers()
-    drawn = [pictures_of(reading) for reading in readings]
+    drawn, start = [pictures_of(reading) for reading in readings], opens_at(readings)
     steps = []
     for step in said.steps:
         figures = [
             _card(
                 number,
                 reading,
+                start,
                 step.id in _TOLD,
                 own.get(step.id, ()),
             )
             for number, (reading, own) in enumerate(zip(readings, drawn, strict=True))
         ]
         tables = [
-            table_parts(table, reading.steps[0])
+            table_parts(table, reading.at(start))
             for reading in readings
             for table in run_tables(step.id, reading)
             if table.rows
@@ -66,6 +67,7 @@ def runs_page(sentence: Sentence, readings: Sequence[Reading]) -> str:
         steps=steps,
         questions=questions(said.questions, tree),
         most=max(len(reading.steps) for reading in readings),
+        start=start,
     )
 
 
@@ -78,8 +80,8 @@ def _source(sentence: Sentence) -> Markup:
     return text
 
 
-def _card(number: int, reading: Reading, told: bool, drawn: Sequence[Picture]) -> Markup:
-    tree = reading.steps[0]
+def _card(number: int, reading: Reading, start: int, told: bool, drawn: Sequence[Picture]) -> Markup:
+    tree = reading.at(start)
     pictures = [
         (fill(picture.title, tree), Markup(picture.svg(tree, prefix=f"run{number}-"))) for picture in drawn
     ]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from attnlab.explain import filling
 from attnlab.explain.numbers import numbers
-from attnlab.explain.reading import Reading
+from attnlab.explain.reading import Reading, opens_at
 from attnlab.explain.run_tables import full_tables, run_tables
 from attnlab.explain.sentence import Sentence
 from attnlab.explain.text import heading, paragraph, recall, wrapped, written
@@ -19,7 +18,7 @@ SHADES = " .:-=+*#%@"
 
 def runs_text(sentence: Sentence, readings: Sequence[Reading]) -> str:
     """All nine steps, of every run."""
-    said, tree = words(), numbers()
+    said, tree, start = words(), numbers(), opens_at(readings)
     lines = [*heading(said.title, "="), *paragraph(said.lead, tree), *paragraph(said.runs, tree)]
     lines += wrapped(f"source: {filling.printable(sentence.source)}", 2)
     if sentence.reference:
@@ -30,20 +29,19 @@ def runs_text(sentence: Sentence, readings: Sequence[Reading]) -> str:
         for template in [*step.say, *step.runs]:
             lines += paragraph(template, tree)
         for reading in readings:
-            lines += _of(step.id, reading)
+            lines += _of(step.id, reading, start)
     return "\n".join([*lines, *recall(tree)]).rstrip("\n") + "\n"
 
 
-def _of(step: str, reading: Reading) -> list[str]:
+def _of(step: str, reading: Reading, start: int) -> list[str]:
     """What one run has to show at one step of the walkthrough."""
     lines = []
     if step == "bottleneck":
         lines += [f"  {reading.name}"]
         told = [f"translation: {filling.printable(reading.text)}", reading.cut]
         lines += [f"    {line}" for part in told if part for line in wrapped(part, 2)]
-    first: Mapping[str, Any] = reading.steps[0]
     for table in [*full_tables(step, reading), *run_tables(step, reading)]:
-        lines += [*written(table, first), ""]
+        lines += [*written(table, reading.at(start)), ""]
     if step == "whole":
         lines += [*_map(reading), ""]
     return lines

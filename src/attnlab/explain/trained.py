@@ -11,7 +11,7 @@ from attnlab.bars import bar
 from attnlab.errors import UserError
 from attnlab.explain.palette import light
 from attnlab.explain.pictures.runs import pictures_of
-from attnlab.explain.reading import Reading, read
+from attnlab.explain.reading import Reading, opens_at, read
 from attnlab.explain.runs_page import runs_page
 from attnlab.explain.runs_text import runs_text
 from attnlab.explain.sentence import Sentence, add_gold, known, line_of
@@ -38,15 +38,15 @@ class Trained:
         return runs_page(self.sentence, self.readings)
 
     def svgs(self) -> dict[str, str]:
-        """Pictures by their file names: the beams at every step, the others at the first."""
-        colours = light()
+        """Pictures by their file names: the beams at every step, the others where the page opens."""
+        colours, start = light(), opens_at(self.readings)
         files = {}
         for number, reading in enumerate(self.readings, start=1):
             own = pictures_of(reading)
             for place, step in enumerate(words().steps, start=1):
                 for picture in own.get(step.id, ()):
                     name = f"run{number}_{place}_{step.id}_{picture.key}"
-                    files[f"{name}.svg"] = picture.svg(reading.steps[0], colours)
+                    files[f"{name}.svg"] = picture.svg(reading.at(start), colours)
                     if picture.key in _EVERY:
                         files |= {
                             f"{name}_{tree['t']:02}.svg": picture.svg(tree, colours) for tree in reading.steps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attnlab.explain.drawing import WIDTH, Bound, Curve, Picture
+from attnlab.explain.drawing import WIDTH, Bound, Picture
 from attnlab.explain.filling import short
 from attnlab.explain.pictures.spreading import over_steps
 from attnlab.explain.pictures.words import LETTER, widest
@@ -39,13 +39,11 @@ def window(reading: Reading) -> Picture:
         reach = "" if facts["D"] is None else f", D = {facts['D']}"
         made.text(452, base + 30, "centre {centre:1}" + reach, size=12, anchor="end", fill="muted")
     if "gauss" in reading.steps[0]:
-        made.add(
-            "polyline",
-            points=Curve("gauss", 10 + step / 2, step, base, -tall),
-            fill="none",
-            stroke="warn",
-            stroke_width=1.5,
-        )
+        for k in range(size):  # a dot a position: the Gaussian is asked nowhere else, and not outside
+            at = 10 + step * (k + 0.5), Bound(f"gauss.{k}", -tall, base)
+            made.add(
+                "circle", cx=at[0], cy=at[1], r=2.4, fill="warn", fill_opacity=Bound(f"outside.{k}", -1, 1)
+            )
     made.text(8, base + 30, "weights of the source positions", size=12, fill="muted")
     made.text(8, 174, "entropy of the weights, nats, step by step; now {entropy:2}", size=12, bold=True)
     over_steps(made, reading, 30, 258, 70)

@@ -6,6 +6,7 @@
   const PAUSE = 900; // milliseconds a step
   const slider = document.getElementById("step");
   const shown = document.getElementById("step-shown");
+  const word = document.getElementById("step-word");
   const play = document.getElementById("play");
   const cards = [...document.querySelectorAll("[data-run]")];
   let timer = null;
@@ -13,6 +14,8 @@
   function draw() {
     const step = Number(slider.value);
     shown.textContent = slider.value;
+    const said = new Set(data.runs.map((steps) => steps[step - 1]?.word).filter((one) => one !== undefined));
+    word.textContent = said.size === 1 ? [...said][0] : ""; // where the runs write different words, each card has its own
     for (const card of cards) {
       const steps = data.runs[card.dataset.run];
       update(card, steps[Math.min(step, steps.length) - 1]);
