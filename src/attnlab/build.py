@@ -169,8 +169,9 @@ def build_model(config: Config, data: Any) -> Seq2Seq:
             start=target.start,
             **parts,
         )
-    except ValueError as error:
-        raise UserError(str(error).splitlines()[0]) from error
+    except (ValueError, AssertionError) as error:
+        told = str(error) or "an assertion of one of its parts failed; give other sizes"
+        raise UserError(told.splitlines()[0]) from error
     except TypeError as error:  # a class of the user's own under an option of ours (docs/own_parts.md)
         line = str(error).splitlines()[0]
         if "__init__() " not in line:

@@ -78,3 +78,15 @@ def test_arguments_that_the_class_does_not_take_are_one_line(reader: Any) -> Non
     assert done.stderr.count("\n") == 1, done.stderr
     assert "unexpected keyword argument 'units'; leave an option out with ~GROUP.KEY" in done.stderr
     assert not (reader.folder / "outputs").exists()
+
+
+def test_an_assertion_of_the_class_is_one_line(reader: Any) -> None:
+    (reader.folder / "picky_scorer.py").write_text(
+        "from attnlab.attention import Dot\n\n\nclass Picky(Dot):\n"
+        "    def __init__(self, query_dim, key_dim):\n"
+        "        super().__init__(query_dim, key_dim)\n"
+        "        assert query_dim % 7 == 0, 'sizes of 7, 14, ... only'\n"
+    )
+    done = reader("train", "scorer=dot", "scorer._target_=picky_scorer.Picky", *SMALL)
+    assert (done.returncode, done.stderr) == (2, "attnlab: sizes of 7, 14, ... only\n")
+    assert not (reader.folder / "outputs").exists()
