@@ -24,7 +24,8 @@ Matrix product, measured at the start of each round: {peaks}.
 
 - **Target tokens**: words and the end mark, no padding, no start mark; tokens over time of the reports after
   the warm-up, by each toolkit's own counter and the time between its reports; the median of the rounds.
-- **Ratios** are medians of the ratios within a round.
+- **Ratios** are medians of the ratios within a round; in the first table to the fastest peer of the round,
+  whichever that was.
 - **Share of peak**: useful FLOPs (below) a second by the measured matrix product of the precision (bf16 for
   `attnlab bf16`).
 - **Quiet**: share of the measured time in which all else on the machine used less than a tenth of a core.
@@ -75,17 +76,14 @@ def note(speeds: Speeds) -> str:
 
 
 def _fastest(speeds: Speeds) -> list[list[str]]:
-    """Ours by the fastest peer, a row a configuration."""
-    rows = [["configuration", "fastest peer", *(f"{name} : it" for name in speeds.ours)]]
+    """Ours by the fastest peer of each round, a row a configuration."""
+    rows = [["configuration", "fastest peers", *(f"{name} : them" for name in speeds.ours)]]
     for setting in speeds.settings:
-        peers = {
-            toolkit.name: speeds.rate(setting.name, toolkit.name) or 0.0
-            for toolkit in speeds.toolkits
-            if toolkit.name not in speeds.ours and speeds.of(setting.name, toolkit.name)
-        }
-        if peers:
-            fastest = max(peers, key=peers.__getitem__)
-            rows.append([setting.name, fastest, *_ratios(speeds, setting.name, fastest)])
+        names = list(dict.fromkeys(turn.toolkit for turn in speeds.fastest(setting.name).values()))
+        if names:
+            ratios = [speeds.lead(setting.name, name) for name in speeds.ours]
+            shown = ["" if ratio is None else f"{ratio:.2f}" for ratio in ratios]
+            rows.append([setting.name, ", ".join(names), *shown])
     return rows
 
 

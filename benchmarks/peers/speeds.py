@@ -73,6 +73,22 @@ class Speeds:
         found = [mine[n].tokens_per_s / its[n].tokens_per_s for n in mine.keys() & its.keys()]
         return median(found) if found else None
 
+    def fastest(self, setting: str) -> dict[int, Turn]:
+        """The fastest peer of each round."""
+        best: dict[int, Turn] = {}
+        for turn in self.turns:
+            if turn.setting == setting and turn.toolkit not in self.ours:
+                held = best.get(turn.round)
+                if held is None or turn.trained.tokens_per_s > held.trained.tokens_per_s:
+                    best[turn.round] = turn
+        return best
+
+    def lead(self, setting: str, ours: str) -> float | None:
+        """Median over the rounds of ours by the fastest peer of the same round, whichever that was."""
+        mine, best = self.of(setting, ours), self.fastest(setting)
+        found = [mine[n].tokens_per_s / best[n].trained.tokens_per_s for n in mine.keys() & best.keys()]
+        return median(found) if found else None
+
     def share(self, setting: Setting, toolkit: str) -> float | None:
         """Of the peak of its precision, in useful FLOPs."""
         rate = self.rate(setting.name, toolkit)

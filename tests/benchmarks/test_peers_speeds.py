@@ -43,6 +43,14 @@ def test_ratios_are_of_the_same_round() -> None:
     assert made.rate(SETTING.name, "attnlab fp32") == 3000.0
 
 
+def test_the_lead_is_over_the_fastest_of_each_round() -> None:
+    made = speeds({**RATES, "JoeyNMT": [1500.0, 400.0, 600.0]})
+    # 2 over JoeyNMT, then 2 and 1.5 over OpenNMT-py
+    assert made.lead(SETTING.name, "attnlab fp32") == 2.0
+    assert [turn.toolkit for turn in made.fastest(SETTING.name).values()] == ["JoeyNMT", *2 * ["OpenNMT-py"]]
+    assert "| post_combine/general | JoeyNMT, OpenNMT-py | 2.00 |" in note(made)
+
+
 def test_the_share_of_peak_is_useful_flops_by_the_median_product() -> None:
     made = speeds(RATES)
     work = flops(SETTING, made.lengths, 100)  # 96 words and four marks
