@@ -170,3 +170,11 @@ def no_handler_of_an_earlier_test():
     for handler in list(root.handlers):
         if getattr(getattr(handler, "stream", None), "closed", False):
             root.removeHandler(handler)
+
+
+@pytest.fixture(autouse=True)
+def subnormal_numbers():
+    """A run in this process takes them as 0 (`attnlab.threads`), which its thread keeps."""
+    yield
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_flush_denormal(False)
