@@ -6,8 +6,9 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install
 
-# Two at a time, the tests of one file in one process, since they share what they trained.
-PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile
+# Two at a time, the tests of one file in one process, since they share what they trained; in the order of
+# tests/conftest.py.
+PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo study report test lint setup
 

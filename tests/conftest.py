@@ -3,8 +3,10 @@
 import json
 import logging
 import os
+import signal
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,11 @@ import attnlab
 
 torch.set_num_threads(1)
 
+# In a shell's background they are ignored, and would be by every process that a test starts and interrupts.
+for _number, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _usual)
+
 # Shapes and types are checked here alone. An int is taken where a float is asked for (PEP 484), as Python, mypy
 # and a user who writes model.dropout=0 have it; beartype's own default is stricter.
 install_import_hook(
@@ -40,6 +47,14 @@ settings.register_profile("attnlab", deadline=None, derandomize=True)
 settings.load_profile("attnlab")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where processes share the tests, the files with slow ones first: the last to end is then a short one."""
+    if hasattr(config, "workerinput"):
+        tests = Counter(item.path for item in items)
+        slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+        items.sort(key=lambda item: (-slow[item.path] / tests[item.path], -tests[item.path]))
 
 
 @pytest.fixture(scope="session")
