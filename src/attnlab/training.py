@@ -122,7 +122,11 @@ class TranslationModule(pl.LightningModule):
         if scaled or not gradient_clip_val or gradient_clip_algorithm == "value":
             self.clip_gradients(optimizer, gradient_clip_val, gradient_clip_algorithm)
         else:
-            torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val)
+            gradients = [p.grad for p in self.parameters() if p.grad is not None]
+            norm = torch.nn.utils.get_total_norm(gradients)
+            # Short ones are left alone, not multiplied by 1; a GPU's host would have to wait to know.
+            if self.device.type != "cpu" or not norm <= gradient_clip_val:
+                torch.nn.utils.clip_grads_with_norm_(self.parameters(), gradient_clip_val, norm)
 
     def on_train_epoch_start(self) -> None:
         """Brings the learning rate up to date."""
