@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from attnlab import ranks
-from attnlab.search import Search, forced
+from attnlab.search import Search, forced, ready
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def decode(
         All sentences in the set's order on rank 0, None on the other ranks.
     """
     found: list[Sentence] = []
-    with torch.inference_mode():
+    with torch.inference_mode(), ready(model):
         for batch in batches:
             batch = type(batch)(*(part.to(device) for part in batch))
             best = search(model, batch.source, batch.source_lengths, end=end)

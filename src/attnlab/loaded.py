@@ -14,7 +14,7 @@ from attnlab import build, metrics
 from attnlab.data.batches import Collate, cut
 from attnlab.data.tokenizer import Tokenizer
 from attnlab.errors import UserError
-from attnlab.search import Hypothesis, forced
+from attnlab.search import Hypothesis, forced, ready
 from attnlab.text import detokenised
 
 Ranked = list[tuple[str, float]]
@@ -90,16 +90,17 @@ class Loaded:
         searching = build.build_search(self.config, **search)
         ids = self._source(lines)
         found: list[list[tuple[str, float]]] = [[] for _ in lines]
-        for rows, batch in self._batches(ids, [[] for _ in ids], searching.beam_size):
-            hypotheses = searching(
-                self.model, batch.source, batch.source_lengths, end=self.target_tokenizer.end
-            )
-            for row, best in zip(rows, hypotheses, strict=True):
-                found[row] = [
-                    (self._text(lines[row], h, searching.replace_unknown), h.score)
-                    for h in best
-                    if not h.missing
-                ]
+        with ready(self.model):
+            for rows, batch in self._batches(ids, [[] for _ in ids], searching.beam_size):
+                hypotheses = searching(
+                    self.model, batch.source, batch.source_lengths, end=self.target_tokenizer.end
+                )
+                for row, best in zip(rows, hypotheses, strict=True):
+                    found[row] = [
+                        (self._text(lines[row], h, searching.replace_unknown), h.score)
+                        for h in best
+                        if not h.missing
+                    ]
         return found
 
     @overload

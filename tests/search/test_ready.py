@@ -5,8 +5,8 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from attnlab.search import Search
-from attnlab.search.ready import FEW, Ready, ready
+from attnlab.search import Search, forced, ready
+from attnlab.search.ready import FEW, Ready
 
 
 class Casts(TorchDispatchMode):
@@ -60,9 +60,11 @@ def test_a_search_casts_each_weight_once_whatever_the_number_of_steps(tools, ord
         search(model, source, lengths, end=tools.END)
     recurrence = model.decoder.recurrence
     weights = [model.output.weight, recurrence.rnn.weight_hh_l0, recurrence.rnn.weight_ih_l0]
+    if recurrence.feed is not None:  # the state's and what is fed are one matrix
+        weights[1] = torch.cat([recurrence.rnn.weight_hh_l0, recurrence.feed.weight], 1)
     for shape in {tuple(weight.shape) for weight in weights}:
         # the encoder's library call casts weights of its own shapes
-        same = [p for p in model.parameters() if tuple(p.shape) == shape]
+        same = [p for p in [*model.parameters(), *weights[1:2]] if tuple(p.shape) == shape]
         assert 1 <= seen.shapes.count(shape) <= len(same)
 
 
@@ -88,3 +90,26 @@ def test_the_model_has_its_own_parameters_back_even_after_an_error(tools):
         raise ZeroDivisionError
     assert {name: id(parameter) for name, parameter in model.named_parameters()} == before
     assert isinstance(model.output.weight, nn.Parameter)
+
+
+def test_within_one_that_is_ready_a_search_casts_nothing_anew(tools, order):
+    model = tools.real_model(order)
+    source, lengths = tools.sources([5, 3, 4])
+    target = torch.tensor([[4, 9, 5, 2], [7, 2, 0, 0], [2, 0, 0, 0]])
+    search = Search(3, min_length=3, max_length=4, max_length_factor=0, max_length_offset=4)
+    shapes = {tuple(p.shape) for n, p in model.named_parameters() if p.ndim == 2 and "embedding" not in n}
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+        expected = search(model, source, lengths, end=tools.END)
+        read = forced(model, source, lengths, target)
+        with ready(model):
+            search(model, source, lengths, end=tools.END)
+            before = model.output.weight, model.decoder.recurrence._joined
+            with Casts() as seen:
+                found = search(model, source, lengths, end=tools.END)
+            again = forced(model, source, lengths, target)
+            assert (model.output.weight, model.decoder.recurrence._joined) == before
+    encoder = {tuple(p.shape) for p in model.encoder.parameters()}  # the library's call casts its own
+    assert not (shapes - encoder) & set(seen.shapes)
+    assert [[h.tokens for h in one] for one in found] == [[h.tokens for h in one] for one in expected]
+    torch.testing.assert_close(again.log_probs, read.log_probs, atol=5e-2, rtol=0)
+    assert model.decoder.recurrence._joined is None and isinstance(model.output.weight, nn.Parameter)

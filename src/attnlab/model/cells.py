@@ -45,8 +45,11 @@ class _Lstm(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, c: Tensor, *gates: Tensor) -> tuple[Tensor, Tensor]:
         kind, size = gates[0].dtype, c.shape[-1]
-        total = gates[0].to(c.dtype, copy=True)
-        for part in gates[1:]:
+        if len(gates) > 1 and gates[0].dtype == gates[1].dtype == c.dtype:
+            total, rest = gates[0] + gates[1], gates[2:]  # a pass less than to copy and to add
+        else:
+            total, rest = gates[0].to(c.dtype, copy=True), gates[1:]
+        for part in rest:
             total += part
         total[..., : 2 * size].sigmoid_()
         total[..., 2 * size : 3 * size].tanh_()

@@ -116,12 +116,23 @@ class Decoder(nn.Module):
         return self.attention(query, memory, steps)
 
     def recur(
-        self, gates: Float[Tensor, "B Q G"], fed: Float[Tensor, "B Q F"] | None, state: DecoderState
+        self,
+        gates: Float[Tensor, "B Q G"],
+        fed: Float[Tensor, "B Q F"] | None,
+        state: DecoderState,
+        *,
+        of_state: bool = False,
     ) -> tuple[Float[Tensor, "L B Q H"], ...]:
-        """One step of the RNN for Q hypotheses a sentence."""
+        """One step of the RNN for Q hypotheses a sentence.
+
+        `of_state`: `fed` comes of the state alone, whatever the token, so hypotheses that share the one share
+        the other.
+        """
         shape = gates.shape[:2]
         hidden = tuple(part.flatten(1, 2) for part in state.hidden)
-        hidden = self.recurrence.step(gates.flatten(0, 1), None if fed is None else fed.flatten(0, 1), hidden)
+        flat = None if fed is None else fed.flatten(0, 1)
+        siblings = state.siblings if fed is None or of_state else None
+        hidden = self.recurrence.step(gates.flatten(0, 1), flat, hidden, siblings)
         return tuple(part.unflatten(1, shape) for part in hidden)
 
 
@@ -248,7 +259,8 @@ class InputFeeding(_Stepwise):
     ) -> tuple[DecoderState, Attended]:
         """Ask, then step."""
         attended = self.ask(state.top, memory, _steps(state.step + 1, gates))
-        return DecoderState(self.recur(gates, attended.context, state), None, state.step + 1), attended
+        hidden = self.recur(gates, attended.context, state, of_state=True)
+        return DecoderState(hidden, None, state.step + 1), attended
 
 
 class PostCombineFeeding(_Stepwise):
@@ -270,7 +282,7 @@ class PostCombineFeeding(_Stepwise):
         self, gates: Float[Tensor, "B Q G"], state: DecoderState, memory: Memory
     ) -> tuple[DecoderState, Attended]:
         """Step, ask, and read out at once, since the next step waits for r_t."""
-        hidden = self.recur(gates, state.fed, state)
+        hidden = self.recur(gates, state.fed, state, of_state=True)
         top = hidden[0][-1]
         attended = self.ask(top, memory, _steps(state.step + 1, gates))
         # Only `Combine` is allowed here: it looks at neither the embedding nor the previous state.

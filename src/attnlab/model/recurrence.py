@@ -6,7 +6,7 @@ embedding are the same in every decoder order: W_ih [y; c] = W_ih y + feed c. Th
 gates is computed for all steps in one product.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from attnlab.attention.gathering import Gathered
 from attnlab.model.cells import gru, lstm
 from attnlab.model.dropout import Dropout
+from attnlab.model.state import Siblings
 
 CELLS: dict[str, type[nn.LSTM] | type[nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU}
 Hidden = tuple[Float[Tensor, "L B H"], ...]
@@ -75,44 +76,66 @@ class Recurrence(nn.Module):
         """The embedding's share of the bottom layer's gates, for all steps."""
         return self._below(embedded, 0)
 
-    def step(self, gates: Float[Tensor, "B G"], fed: Float[Tensor, "B F"] | None, hidden: Hidden) -> Hidden:
-        """One step of all layers from the projected embedding and what is fed beside it."""
+    def step(
+        self,
+        gates: Float[Tensor, "B G"],
+        fed: Float[Tensor, "B F"] | None,
+        hidden: Hidden,
+        siblings: Siblings | None = None,
+    ) -> Hidden:
+        """One step of all layers from the projected embedding and what is fed beside it.
+
+        `siblings` have equal states and are fed alike: their recurrent products are made once.
+        """
         layers: list[Hidden] = []
         for layer in range(self.rnn.num_layers):
             if layer > 0:
                 below = self.between(layers[-1][0])
                 gates = self._below(below, layer)
-            parts = [gates]
             h, *c = (part[layer] for part in hidden)
-            recurrent = getattr(self.rnn, f"weight_hh_l{layer}")
-            if layer == 0 and self.feed is not None and fed is not None:
-                if self._joined is None:
-                    parts.append(self.feed(fed))
-                else:
-                    h, recurrent = torch.cat((h, fed), dim=-1), self._joined
+            recurrent, *parts = self._recurrent(h, fed if layer == 0 else None, layer, siblings)
             if c:
-                layers.append(lstm(*c, *parts, nn.functional.linear(h, recurrent)))
+                layers.append(lstm(*c, gates, *parts, recurrent))
             else:
-                bias = getattr(self.rnn, f"bias_hh_l{layer}")
-                layers.append((gru(h, nn.functional.linear(h, recurrent, bias), *parts),))
+                layers.append((gru(h, recurrent, gates, *parts),))
         # a view where there is one layer: stacking copies
         return tuple(
             torch.stack(part) if len(part) > 1 else part[0].unsqueeze(0) for part in zip(*layers, strict=True)
         )
 
+    def _recurrent(
+        self,
+        h: Float[Tensor, "B H"],
+        fed: Float[Tensor, "B F"] | None,
+        layer: int,
+        siblings: Siblings | None,
+    ) -> tuple[Float[Tensor, "B G"], ...]:
+        """W_hh h, for a GRU with its bias, and feed fed where something is fed; or the sum of the two."""
+        once: Callable[..., Tensor] = siblings.once if siblings else lambda make, *values: make(*values)
+        weight = getattr(self.rnn, f"weight_hh_l{layer}")
+        bias = getattr(self.rnn, f"bias_hh_l{layer}") if self.state_parts == 1 else None
+        if fed is None or self.feed is None:
+            return (once(lambda x: nn.functional.linear(x, weight, bias), h),)
+        if self._joined is None:
+            return once(lambda x: nn.functional.linear(x, weight, bias), h), once(self.feed, fed)
+        joined = self._joined
+        return (once(lambda *both: nn.functional.linear(torch.cat(both, dim=-1), joined), h, fed),)
+
     @contextmanager
-    def looping(self) -> Iterator[None]:
+    def looping(self, keep: Callable[[Tensor], Tensor] = Gathered.of) -> Iterator[None]:
         """Within it the state and what is fed meet one matrix: [W_hh, feed] [h; r] = W_hh h + feed r.
 
         A step outside a loop would join the matrices anew. A GRU's reset gate keeps the two apart.
+        `keep` makes of the matrix what serves many products. A loop within a loop uses the outer one's.
         """
-        if self.feed is not None and isinstance(self.rnn, nn.LSTM):
+        before = self._joined
+        if before is None and self.feed is not None and isinstance(self.rnn, nn.LSTM):
             both: list[Any] = [self.rnn.weight_hh_l0, self.feed.weight]
-            self._joined = Gathered.of(torch.cat(both, dim=-1))
+            self._joined = keep(torch.cat(both, dim=-1))
         try:
             yield
         finally:
-            self._joined = None
+            self._joined = before
 
     def _below(self, values: Float[Tensor, "*G X"], layer: int) -> Float[Tensor, "*G Y"]:
         """The share of a layer's gates that comes from below, with what is added to the gates as it is."""

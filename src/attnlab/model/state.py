@@ -1,10 +1,47 @@
 """Where the decoder stands between two steps, and how search moves it about."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+
+ENOUGH = 32
+"""Hypotheses from which on siblings pay: a product with fewer rows waits for its weights in any case."""
+
+
+class Siblings(NamedTuple):
+    """Hypotheses that go on from the same one have the same state: what is made of it is made once.
+
+    Rows are the hypotheses of all sentences, [B * Q].
+
+    Attributes:
+        first: a row of every family.
+        family: of every row, its place in `first`.
+    """
+
+    first: Int[Tensor, " F"]
+    family: Int[Tensor, " R"]
+
+    @classmethod
+    def of(cls, parents: Int[Tensor, " R"]) -> "Siblings | None":
+        """From each row's parent; None where it would not pay.
+
+        A GPU's host would have to wait for their number.
+        """
+        rows = len(parents)
+        if parents.device.type != "cpu" or rows < ENOUGH:
+            return None
+        distinct, family = torch.unique(parents, return_inverse=True)
+        if len(distinct) * 4 > rows * 3:  # the answers are copied to every row
+            return None
+        first = torch.empty_like(distinct).scatter_(0, family, torch.arange(rows))
+        return cls(first, family)
+
+    def once(self, make: Callable[..., Tensor], *values: Float[Tensor, "R X"]) -> Float[Tensor, "R Y"]:
+        """`make(*values)`, which answers row by row, made for one of each family."""
+        return make(*(each.index_select(0, self.first) for each in values)).index_select(0, self.family)
 
 
 class DecoderState(NamedTuple):
@@ -14,11 +51,13 @@ class DecoderState(NamedTuple):
         hidden: h (and c) of all layers, each [L, B, Q, H].
         fed: r_{t-1}, where the order feeds it back.
         step: how many steps are done.
+        siblings: which hypotheses share `hidden` and `fed`, where it is known and worth knowing.
     """
 
     hidden: tuple[Float[Tensor, "L B Q H"], ...]
     fed: Float[Tensor, "B Q R"] | None = None
     step: int = 0
+    siblings: Siblings | None = None
 
     @property
     def top(self) -> Float[Tensor, "B Q H"]:
@@ -29,7 +68,8 @@ class DecoderState(NamedTuple):
         """From one hypothesis a sentence to k copies."""
         hidden = tuple(part.expand(-1, -1, hypotheses, -1) for part in self.hidden)
         fed = None if self.fed is None else self.fed.expand(-1, hypotheses, -1)
-        return DecoderState(hidden, fed, self.step)
+        sentences = torch.arange(self.top.shape[0], device=self.top.device)
+        return DecoderState(hidden, fed, self.step, Siblings.of(sentences.repeat_interleave(hypotheses)))
 
     def select(self, rows: Int[Tensor, " R"]) -> "DecoderState":
         """Some of the sentences, in the order of `rows`."""
@@ -46,4 +86,5 @@ class DecoderState(NamedTuple):
             return part.flatten(-3, -2).index_select(-2, rows).unflatten(-2, index.shape)
 
         hidden = tuple(taken(part) for part in self.hidden)
-        return DecoderState(hidden, None if self.fed is None else taken(self.fed), self.step)
+        fed = None if self.fed is None else taken(self.fed)
+        return DecoderState(hidden, fed, self.step, Siblings.of(rows))

@@ -9,6 +9,7 @@ from attnlab.search.beam import Search
 from attnlab.search.forced import Forced, forced
 from attnlab.search.hypothesis import Hypothesis
 from attnlab.search.penalty import Average, Gnmt
+from attnlab.search.ready import ready
 from attnlab.search.unknown import replace_unknown
 
-__all__ = ["Average", "Forced", "Gnmt", "Hypothesis", "Search", "forced", "replace_unknown"]
+__all__ = ["Average", "Forced", "Gnmt", "Hypothesis", "Search", "forced", "ready", "replace_unknown"]

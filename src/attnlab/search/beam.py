@@ -161,10 +161,10 @@ class Search:
             left = len(rows) - int(done.sum())
             if not left:
                 break
-            state = state.expand(beam) if t == 1 else state.reorder(parents) if beam > 1 else state
             if left * LEAVE <= len(rows) * (LEAVE - 1):
                 keep = (~done).nonzero().squeeze(1)
-                memory, state = memory.select(keep), state.select(keep)
+                memory, state, parents = memory.select(keep), state.select(keep), parents[keep]
                 rows, tokens, alive, best = rows[keep], tokens[keep], alive[keep], best[keep]
                 ends, done, limit, largest = ends[keep], done[keep], limit[keep], largest[keep]
+            state = state.expand(beam) if t == 1 else state.reorder(parents) if beam > 1 else state
         return trace

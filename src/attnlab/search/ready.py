@@ -10,11 +10,13 @@ that, whatever else is done with it goes the usual way. So the model knows nothi
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+from attnlab.model.recurrence import Recurrence
 
 HANDFUL = 8
 """Rows below which a product only waits for its weight to come from memory, in float32."""
@@ -69,19 +71,31 @@ class Ready(Tensor):
 
 @contextmanager
 def ready(model: Any) -> Iterator[None]:
-    """Within it the weights that a step multiplies with are `Ready`, those of `model.output` turned."""
+    """Within it the weights that a step multiplies with are `Ready`, those of `model.output` turned.
+
+    Whoever searches batch after batch with the same weights does so within one: a search of its own makes
+    them ready again. They must not change meanwhile.
+    """
     output = getattr(model, "output", None)
-    swapped: list[tuple[Any, str, nn.Parameter]] = []
-    try:
-        for owner in model.modules() if isinstance(model, nn.Module) else ():
-            if not isinstance(owner, nn.Linear | nn.RNNBase):
-                continue
-            slots: Any = owner._parameters
-            for name, weight in slots.items():
-                if weight is not None and weight.ndim == 2:
-                    swapped.append((slots, name, weight))
-                    slots[name] = Ready.of(weight, turned=owner is output)
+    if isinstance(getattr(output, "weight", None), Ready):
         yield
-    finally:
-        for slots, name, weight in swapped:
-            slots[name] = weight
+        return
+    swapped: list[tuple[Any, str, nn.Parameter]] = []
+    modules = list(model.modules()) if isinstance(model, nn.Module) else []
+    with ExitStack() as loops:
+        for recurrence in modules:
+            if isinstance(recurrence, Recurrence):
+                loops.enter_context(recurrence.looping(Ready.of))
+        try:
+            for owner in modules:
+                if not isinstance(owner, nn.Linear | nn.RNNBase):
+                    continue
+                slots: Any = owner._parameters
+                for name, weight in slots.items():
+                    if weight is not None and weight.ndim == 2:
+                        swapped.append((slots, name, weight))
+                        slots[name] = Ready.of(weight, turned=owner is output)
+            yield
+        finally:
+            for slots, name, weight in swapped:
+                slots[name] = weight
