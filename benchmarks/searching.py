@@ -50,7 +50,7 @@ def alone(task: dict[str, Any]) -> None:
     from torch.nn.utils.rnn import pad_sequence
 
     from attnlab import threads
-    from attnlab.search import Search
+    from attnlab.search import Search, ready
 
     setting, length, sentences = Setting(**task["setting"]), task["length"], task["sentences"]
     threads.set_up(setting.threads)
@@ -77,7 +77,7 @@ def alone(task: dict[str, Any]) -> None:
     precision = (
         torch.autocast("cpu", torch.bfloat16) if task["precision"] == "bf16" else contextlib.nullcontext()
     )
-    with precision:
+    with precision, torch.inference_mode(), ready(model):
         for start in range(0, len(order), task["batch"]):
             rows = order[start : start + task["batch"]]
             lines = [torch.tensor([*sentences[i], END]) for i in rows]

@@ -22,7 +22,7 @@ def few_are_enough():
 def test_every_row_gets_what_its_own_parent_gives(parents):
     parents = torch.tensor(parents)
     values = (parents * 7 + 1).unsqueeze(-1).double()  # equal for siblings
-    siblings = Siblings.of(parents)
+    siblings = Siblings.of(parents, torch.float64)
     distinct = len(parents.unique())
     assert (siblings is None) == (distinct * 4 > len(parents) * 3)
     if siblings is not None:
@@ -38,8 +38,20 @@ def test_every_row_gets_what_its_own_parent_gives(parents):
 
 def test_a_few_hypotheses_are_not_worth_it(monkeypatch):
     monkeypatch.setattr(module, "ENOUGH", 4)
-    assert Siblings.of(torch.zeros(3, dtype=torch.int64)) is None
-    assert Siblings.of(torch.zeros(4, dtype=torch.int64)) is not None
+    assert Siblings.of(torch.zeros(3, dtype=torch.int64), torch.float32) is None
+    assert Siblings.of(torch.zeros(4, dtype=torch.int64), torch.float32) is not None
+
+
+def test_half_precision_sees_few_different_numbers_of_rows():
+    for rows in range(1, 200):
+        parents = torch.arange(rows).repeat_interleave(2)
+        siblings = Siblings.of(parents, torch.bfloat16)
+        if siblings is not None:
+            assert len(siblings.first) % module.MULTIPLE == 0 and rows <= len(siblings.first) <= 1.5 * rows
+            found = siblings.once(lambda x: x * 2, parents.unsqueeze(-1).bfloat16())
+            assert torch.equal(found.squeeze(-1), parents.bfloat16() * 2)
+        else:
+            assert rows < 64 and rows % module.MULTIPLE
 
 
 def test_they_are_known_after_the_beam_is_made_and_filled_and_forgotten_elsewhere():

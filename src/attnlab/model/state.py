@@ -9,6 +9,8 @@ from torch import Tensor
 
 ENOUGH = 32
 """Hypotheses from which on siblings pay: a product with fewer rows waits for its weights in any case."""
+MULTIPLE = 32
+"""Half precision gets families in so many, or a multiple: oneDNN compiles a product for each new number."""
 
 
 class Siblings(NamedTuple):
@@ -17,7 +19,7 @@ class Siblings(NamedTuple):
     Rows are the hypotheses of all sentences, [B * Q].
 
     Attributes:
-        first: a row of every family.
+        first: a row of every family; the first row again where the number was rounded up.
         family: of every row, its place in `first`.
     """
 
@@ -25,8 +27,8 @@ class Siblings(NamedTuple):
     family: Int[Tensor, " R"]
 
     @classmethod
-    def of(cls, parents: Int[Tensor, " R"]) -> "Siblings | None":
-        """From each row's parent; None where it would not pay.
+    def of(cls, parents: Int[Tensor, " R"], kind: torch.dtype) -> "Siblings | None":
+        """From each row's parent and the type of the states; None where it would not pay.
 
         A GPU's host would have to wait for their number.
         """
@@ -34,9 +36,12 @@ class Siblings(NamedTuple):
         if parents.device.type != "cpu" or rows < ENOUGH:
             return None
         distinct, family = torch.unique(parents, return_inverse=True)
-        if len(distinct) * 4 > rows * 3:  # the answers are copied to every row
+        count = len(distinct)
+        if kind.itemsize < 4:
+            count += -count % MULTIPLE
+        if count * 4 > rows * 3:  # the answers are copied to every row
             return None
-        first = torch.empty_like(distinct).scatter_(0, family, torch.arange(rows))
+        first = parents.new_zeros(count).scatter_(0, family, torch.arange(rows))
         return cls(first, family)
 
     def once(self, make: Callable[..., Tensor], *values: Float[Tensor, "R X"]) -> Float[Tensor, "R Y"]:
@@ -69,7 +74,8 @@ class DecoderState(NamedTuple):
         hidden = tuple(part.expand(-1, -1, hypotheses, -1) for part in self.hidden)
         fed = None if self.fed is None else self.fed.expand(-1, hypotheses, -1)
         sentences = torch.arange(self.top.shape[0], device=self.top.device)
-        return DecoderState(hidden, fed, self.step, Siblings.of(sentences.repeat_interleave(hypotheses)))
+        siblings = Siblings.of(sentences.repeat_interleave(hypotheses), self.top.dtype)
+        return DecoderState(hidden, fed, self.step, siblings)
 
     def select(self, rows: Int[Tensor, " R"]) -> "DecoderState":
         """Some of the sentences, in the order of `rows`."""
@@ -87,4 +93,4 @@ class DecoderState(NamedTuple):
 
         hidden = tuple(taken(part) for part in self.hidden)
         fed = None if self.fed is None else taken(self.fed)
-        return DecoderState(hidden, fed, self.step, Siblings.of(rows))
+        return DecoderState(hidden, fed, self.step, Siblings.of(rows, self.top.dtype))

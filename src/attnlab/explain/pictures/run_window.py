@@ -62,7 +62,7 @@ def heat(reading: Reading) -> Picture:
         "Where {name} looked at every step",
         "A map with a row for each word written and a column for each source word; the row of step {t}, "
         "{word}, is outlined. Its largest weight is {top:2}, on {heaviest}.",
-        height=top + 8 + size * len(down),
+        height=top + 34 + size * len(down),
         width=max(WIDTH, left + size * len(across) + slant),
     )
     for j, word in enumerate(across):
@@ -96,4 +96,18 @@ def heat(reading: Reading) -> Picture:
         stroke="ink",
         stroke_width=1.5,
     )
+    _scale(made, left, top + size * len(down) + 14, gold=bool(reading.gold))
     return made
+
+
+def _scale(made: Picture, x: float, y: float, *, gold: bool) -> None:
+    """Which colour stands for which weight, and what an outline is."""
+    made.text(x - 6, y + 10, "weight", size=11, anchor="end", fill="muted")
+    for k, weight in enumerate((0.0, 0.25, 0.5, 0.75, 1.0)):
+        at = x + 42 * k
+        made.rect(at, y, 13, 13, "heat-empty")
+        made.rect(at, y, 13, 13, "heat", fill_opacity=weight)
+        made.text(at + 16, y + 10, f"{weight:g}", size=11, fill="muted")
+    if gold:
+        made.rect(x + 218, y + 1, 11, 11, "none", stroke="gold", stroke_width=1.8)
+        made.text(x + 234, y + 10, "gold link", size=11, fill="muted")
