@@ -1,6 +1,7 @@
 """Each clause of `joined` can fail: a fault that it is there for, planted."""
 
 import pytest
+import torch
 
 from attnlab.attention import Attention, General, Global
 from attnlab.contract import Broken, joined
@@ -32,7 +33,7 @@ def under(scorer=General, window=Global, size: int = 4) -> Attention:
             joined.an_empty_sentence_leaves_the_gradients_of_the_others,
             *(under(faulty.Standardised), "empty sentence", "changes the gradients of the other"),
         ),
-        (joined.half_agrees_with_single, under(faulty.Coarse), "half precision", "away from"),
+        (joined.half_agrees_with_single, under(faulty.Coarse), "half precision", "weights: .* away from"),
     ],
 )
 def test_a_planted_fault_breaks_the_clause(clause, attention, name, words, one_step):
@@ -63,3 +64,30 @@ def test_a_planted_fault_breaks_the_clause_of_all_steps(clause, scorer, name):
 def test_the_sum_of_an_unnormalised_window_may_be_less_than_one():
     with pytest.raises(Broken, match="do not sum to 1"):
         joined.masks_hold(Attention(General(4, 4), WINDOWS["local_p"][0](4)), "float32", one_step=False)
+
+
+class Shifted(Attention):
+    """A context that is not the sum of its weights' states, in bfloat16 alone."""
+
+    def forward(self, query, memory, steps):
+        found = super().forward(query, memory, steps)
+        return found._replace(context=found.context + 0.5 * (query.dtype == torch.bfloat16))
+
+
+class Times(General):
+    """Scores of any size."""
+
+    factor = 1.0
+
+    def forward(self, query, keys):
+        return self.factor * super().forward(query, keys)
+
+
+@pytest.mark.parametrize("factor", [1, 2, 3, 4, 100])
+def test_a_context_that_is_not_its_weights_sum_is_seen_whatever_the_scores_are(factor):
+    """From 3 on rounding moves the shares by more than the least bound, and with 100 almost anywhere."""
+    scorer = Times(4, 4)
+    scorer.factor = factor
+    joined.half_agrees_with_single(Attention(scorer, Global(4)).double(), False, by_size=True)
+    with pytest.raises(Broken, match=r"^half precision: context: .* away from"):
+        joined.half_agrees_with_single(Shifted(scorer, Global(4)).double(), False, by_size=True)
