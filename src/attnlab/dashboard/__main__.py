@@ -62,7 +62,7 @@ def _main() -> int:
         raise UserError(f"{named}: no run has logged the score of a test set; wait until one has finished")
     sections = panels.sections(found)
     made = building.workspace(entity, project, given.study, sections)
-    page = building.report("", project, given.study, sections)
+    page = building.report(project, given.study, sections)
     faults = list(dict.fromkeys([*checked.faults(made, found), *checked.faults(page, found)]))
     if faults:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
