@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import shlex
 import subprocess
 import sys
 import time
@@ -52,9 +53,9 @@ def peak(precision: str = "fp32", threads: int = 2, seconds: float = 1.5) -> flo
         threads: as many as the trainings get.
         seconds: spent on each of the three sizes.
     """
-    command = [sys.executable, str(Path(__file__).resolve()), "--peak", precision, "--threads", str(threads)]
+    alone = [sys.executable, str(Path(__file__).resolve()), "--peak", precision, "--threads", str(threads)]
     done = subprocess.run(
-        [*command, "--seconds", str(seconds)],
+        [*alone, "--seconds", str(seconds)],
         env={**os.environ, "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)},
         capture_output=True,
         text=True,
@@ -129,6 +130,20 @@ def commit() -> str:
     return head + (
         "+" if git("status", "--porcelain", "--untracked-files=no", "--", "../src", "../conf") else ""
     )
+
+
+def words(text: str) -> list[str]:
+    """What stands between commas."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def command(script: str) -> str:
+    """The command line of a script of this folder, for its note: folders without where they lie here."""
+    shown = []
+    for word in sys.argv[1:]:
+        option, equals, value = word.rpartition("=")
+        shown.append(f"{option}{equals}{Path(value).name if Path(value).is_absolute() else value}")
+    return shlex.join(["python", f"benchmarks/{script}", *shown])
 
 
 def spread(values: Iterable[float]) -> str:

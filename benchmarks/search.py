@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import shlex
 import sys
 import tempfile
 import time
@@ -22,7 +21,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from machine import commit, description, versions, wait_for_quiet
+from machine import command, commit, description, versions, wait_for_quiet, words
 from peers import Setting, find, named, prepare
 from peers.base import Peer
 from peers.records import Searched, Text
@@ -166,16 +165,11 @@ def ours(task: dict[str, Any], work: Path) -> Searched:
     """One turn of ours, in a process of its own."""
     path = work / "task.json"
     path.write_text(json.dumps(task))
-    command = [sys.executable, str(Path(__file__).with_name("searching.py").resolve()), str(path)]
-    ran = run(command, cwd=work, log=work / "ours.log", threads=task["setting"]["threads"])
+    alone = [sys.executable, str(Path(__file__).with_name("searching.py").resolve()), str(path)]
+    ran = run(alone, cwd=work, log=work / "ours.log", threads=task["setting"]["threads"])
     told = json.loads(ran.lines[-1][1])
     others = ran.others(ran.ended - told["seconds"], ran.ended)
     return Searched(len(task["sentences"]), task["length"], told["seconds"], told["met"], others)
-
-
-def words(text: str) -> list[str]:
-    """What stands between commas."""
-    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def parsed() -> argparse.Namespace:
@@ -258,7 +252,6 @@ def measure(asked: argparse.Namespace, work: Path) -> None:
 def note(asked: argparse.Namespace, found: Found, text: Text | None, rounds: int) -> str:
     """The whole text, with what was measured so far."""
     installed = [f"{peer.name} {peer.version()} (torch {peer.version('torch')})" for peer in asked.toolkits]
-    command = [Path(word).name if Path(word).is_absolute() else word for word in sys.argv[1:]]
     return TEXT.format(
         hidden=asked.settings[0].hidden,
         embedding=asked.settings[0].embedding,
@@ -278,7 +271,7 @@ def note(asked: argparse.Namespace, found: Found, text: Text | None, rounds: int
         machine=description(asked.threads),
         versions=", ".join([versions(), *installed]),
         commit=commit(),
-        command=shlex.join(["python", "benchmarks/search.py", *command]),
+        command=command("search.py"),
     )
 
 

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
-import sys
 import tempfile
 import time
 from dataclasses import asdict
 from pathlib import Path
 
-from machine import commit, description, peak, versions, wait_for_quiet
+from machine import command, commit, description, peak, versions, wait_for_quiet, words
 from peers import Setting, find, named, prepare
 from peers.base import Peer, Toolkit
 from peers.notes import note
@@ -61,11 +59,6 @@ def parsed() -> argparse.Namespace:
     return asked
 
 
-def words(text: str) -> list[str]:
-    """What stands between commas."""
-    return [word.strip() for word in text.split(",") if word.strip()]
-
-
 def main() -> None:
     """Measures, prints, and writes the note."""
     asked = parsed()
@@ -86,7 +79,7 @@ def measure(asked: argparse.Namespace, work: Path) -> None:
             [versions(), *(f"{peer.name} {peer.version()} (torch {peer.version('torch')})" for peer in peers)]
         ),
         "commit": commit(),
-        "command": shlex.join(["python", "benchmarks/train.py", *_public(sys.argv[1:])]),
+        "command": command("train.py"),
     }
     print(speeds.work(), flush=True)
     print(f"peers: {', '.join(f'{peer.name} {peer.version()}' for peer in peers) or 'none'}", flush=True)
@@ -126,15 +119,6 @@ def measure(asked: argparse.Namespace, work: Path) -> None:
             asked.note.write_text(note(speeds), encoding="utf-8")
     print(note(speeds))
     print(f"{time.monotonic() - began:.0f} s in all")
-
-
-def _public(arguments: list[str]) -> list[str]:
-    """The command line without this machine's folders."""
-    shown = []
-    for word in arguments:
-        option, equals, value = word.rpartition("=")
-        shown.append(f"{option}{equals}{Path(value).name if Path(value).is_absolute() else value}")
-    return shown
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ and autograd between them.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -18,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from machine import commit, description, peak, versions, wait_for_quiet
+from machine import command, commit, description, peak, versions, wait_for_quiet, words
 from peers import Setting
 from searching import random_model
-from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
 from attnlab import threads
+from attnlab.data import Batch
+from attnlab.training import clip, summed_loss
 
 SOURCE, TARGET = 12, 13
 """Positions of the batch: the mean of Multi30k's German-English batches of 64 pairs."""
@@ -47,20 +47,21 @@ SHOWN = 8
 
 
 def updates(setting: Setting, precision: str) -> Callable[[], None]:
-    """A training update, to be called."""
+    """A training update, to be called: the objective and the clipping of `attnlab train`."""
     model = random_model(setting, WORDS).train()
     model.dropout.p = setting.dropout
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True)
     source = torch.randint(4, WORDS[0], (setting.sentences, SOURCE))
     target = torch.randint(4, WORDS[1], (setting.sentences, TARGET))
-    lengths = torch.full((setting.sentences,), SOURCE)
+    lengths = (torch.full((setting.sentences,), length) for length in (SOURCE, TARGET))
+    rows, (source_lengths, target_lengths) = torch.arange(setting.sentences), lengths
+    batch = Batch(rows, source, source_lengths, target, target_lengths)
 
     def update() -> None:
         with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
-            readouts = model(source, lengths, target).readouts.flatten(0, 1)
-            loss = model.cross_entropy(readouts, target.flatten()) / target.numel()
+            loss = summed_loss(model, batch) / target.numel()
         loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 5.0)
+        clip(model.parameters(), 5.0)
         optimizer.step()
         optimizer.zero_grad()
 
@@ -147,28 +148,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     orders = ("post_combine_feeding", "post_combine")
     every = ",".join(f"{order}/{scorer}" for order in orders for scorer in ("additive", "general"))
-    parser.add_argument("--configs", default=every, help="ORDER/SCORER, with commas between")
-    parser.add_argument("--precisions", default="fp32,bf16")
+    parser.add_argument("--configs", type=words, default=every, help="ORDER/SCORER, with commas between")
+    parser.add_argument("--precisions", type=words, default="fp32,bf16")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--quiet", type=float, default=60, help="seconds to wait for a quiet machine")
     parser.add_argument("--note", type=Path, help="write the tables there")
     asked = parser.parse_args()
+    try:
+        settings = [Setting.parse(name, asked.threads) for name in asked.configs]
+    except ValueError as error:
+        parser.error(str(error))
     threads.set_up(asked.threads)
     wait_for_quiet(asked.quiet)
-    tops = {each: peak(each, asked.threads) for each in asked.precisions.split(",")}
+    tops = {each: peak(each, asked.threads) for each in asked.precisions}
     lines: list[str] = []
-    for config in asked.configs.split(","):
+    for setting in settings:
         for precision, top in tops.items():
-            order, scorer = config.split("/")
-            made = table(
-                Setting(order=order, scorer=scorer, threads=asked.threads), precision, top, asked.rounds
-            )
+            made = table(setting, precision, top, asked.rounds)
             print("\n".join(made), flush=True)
             lines += made
     if asked.note:
         text = NOTE.format(
-            sentences=Setting(order="post_combine", scorer="general").sentences,
+            sentences=Setting().sentences,
             source=SOURCE,
             target=TARGET,
             rounds=asked.rounds,
@@ -178,7 +180,7 @@ def main() -> None:
             machine=description(asked.threads),
             versions=versions(),
             commit=commit(),
-            command=" ".join(["python benchmarks/update.py", *sys.argv[1:]]),
+            command=command("update.py"),
         )
         asked.note.write_text(text, encoding="utf-8")
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -22,7 +21,7 @@ from pathlib import Path
 from statistics import median
 
 import torch
-from machine import commit, description, versions
+from machine import command, commit, description, versions
 from torch import Tensor, nn
 
 from attnlab import threads
@@ -290,7 +289,7 @@ def main() -> None:
             commit=commit(),
             machine=description(asked.threads),
             versions=versions(),
-            command=" ".join(["python benchmarks/windows.py", *sys.argv[1:]]),
+            command=command("windows.py"),
         )
         asked.note.write_text(text, encoding="utf-8")
 

@@ -191,5 +191,4 @@ def no_handler_of_an_earlier_test():
 def subnormal_numbers():
     """A run in this process takes them as 0 (`attnlab.threads`), which its thread keeps."""
     yield
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_flush_denormal(False)
+    torch.set_flush_denormal(False)

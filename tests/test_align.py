@@ -18,6 +18,7 @@ from attnlab.align import __main__ as verb
 from attnlab.align import linking
 from attnlab.align.files import read_text
 from attnlab.data.recipes import BPE, Words
+from attnlab.search.ready import Ready
 
 TINY = [
     *(
@@ -343,6 +344,21 @@ def test_hypotheses_of_an_earlier_alignment_are_told_apart(folder, files, align,
     assert line not in align(folder, source, target, "--by", "search")[3]
     assert line in align(folder, source, target)[3]
     assert (tmp_path / "out" / "hyp.txt").exists()
+
+
+def test_all_batches_of_a_search_share_the_weights_made_ready(loaded, rows, monkeypatch):
+    of, made = Ready.of, []
+
+    def counted(weight, **options):
+        made.append(weight.shape)
+        return of(weight, **options)
+
+    monkeypatch.setattr(Ready, "of", staticmethod(counted))
+    monkeypatch.setattr(linking, "CHUNK", 5)
+    linking.link(loaded, rows["source"][:5], None)
+    once = list(made)
+    linking.link(loaded, rows["source"][:10], None)
+    assert once and made == once * 2
 
 
 def test_a_model_without_attention_is_refused_before_it_reads(folder, files, align, monkeypatch):

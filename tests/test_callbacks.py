@@ -3,6 +3,8 @@
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from attnlab.callbacks import Trim, standard
 
 
@@ -17,8 +19,13 @@ def test_free_memory_goes_back_every_so_many_updates_and_behind_each_validation(
     assert asked == [0, 0, 0]
 
 
-def test_a_c_library_that_cannot_trim_is_left_alone(monkeypatch: Any) -> None:
-    monkeypatch.setattr("ctypes.CDLL", lambda name: SimpleNamespace())
+def unnamed(name: None) -> Any:
+    raise TypeError("LoadLibrary() argument 1 must be str, not None")  # as Windows has it
+
+
+@pytest.mark.parametrize("library", [lambda name: SimpleNamespace(), unnamed], ids=["without", "windows"])
+def test_a_c_library_that_cannot_trim_is_left_alone(library: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("ctypes.CDLL", library)
     trim = Trim(every=1)
     trim.on_train_batch_end(SimpleNamespace(global_step=1))
     trim.on_validation_end()

@@ -1,5 +1,6 @@
 """Decoding of sets, loading of runs, and evaluations beside the record."""
 
+import copy
 import json
 import os
 import shutil
@@ -216,6 +217,31 @@ def test_rows_that_come_twice_or_not_at_all_are_no_score(monkeypatch, batches):
         decode(Model(), given, search, **options)
     in_order = decode(Model(), [toy_batch([2, 0]), toy_batch([1])], search, **options)
     assert [sentence.index for sentence in in_order] == [0, 1, 2]
+
+
+def test_a_device_gets_the_text_and_the_host_keeps_rows_and_lengths(loaded, monkeypatch):
+    """It reads them, and would wait for the device for each; `meta` has none to give back at all."""
+    from attnlab.search import Forced, Hypothesis
+
+    known, given = torch.device("meta"), toy_batch([1, 0])
+
+    def forced(model, source, lengths, target):
+        assert source.device == target.device == known and lengths is given.source_lengths
+        return Forced(torch.zeros(target.shape), torch.zeros(*target.shape, source.shape[1]))
+
+    def search(model, source, lengths, end):
+        assert source.device == known and lengths is given.source_lengths
+        return [[Hypothesis([5], 0.0, 0.0, True, torch.ones(2, 1))] for _ in lengths]
+
+    monkeypatch.setattr("attnlab.decoding.forced", forced)
+    found = decode(Model(), [given], search, end=3, device=known, gold=False)
+    assert [(each.index, each.source, each.reference) for each in found] == [(0, [4], []), (1, [4], [])]
+
+    elsewhere = copy.copy(loaded)
+    elsewhere.device = known
+    ((rows, batch),) = elsewhere.batches(loaded.source_ids(["a b", "c"]))
+    assert batch.source.device == batch.target.device == known
+    assert batch.index.tolist() == rows and batch.source_lengths.tolist() == [2, 3]
 
 
 class Letters:

@@ -9,18 +9,22 @@ import pytest
 from attnlab.cli import VERBS
 
 
-def help_of(verb, monkeypatch, capsys):
-    """The help, from the verb's own door, without a process."""
+def called(verb, option, monkeypatch, capsys):
+    """The exit status and what is said, from the verb's own door, without a process."""
     module = importlib.import_module(VERBS[verb][0])
     if not hasattr(module, "main"):
         module = importlib.import_module(f"{VERBS[verb][0]}.__main__")
-    monkeypatch.setattr(sys, "argv", [f"attnlab {verb}", "--help"])
+    monkeypatch.setattr(sys, "argv", [f"attnlab {verb}", option])
     try:
         status = module.main()
     except SystemExit as end:
         status = end.code
+    return status, capsys.readouterr()
+
+
+def help_of(verb, monkeypatch, capsys):
+    status, said = called(verb, "--help", monkeypatch, capsys)
     assert not status
-    said = capsys.readouterr()
     assert said.err == ""
     return said.out
 
@@ -42,3 +46,11 @@ def test_options_of_every_verb_are_explained(monkeypatch, capsys):
         said = help_of(verb, monkeypatch, capsys)
         bare = re.findall(r"^  (-\S+(?: \S+)?|[a-z]+)$\n(?! {10,}\S)", said, re.MULTILINE)
         assert bare == [], f"{verb}: {bare}"
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("train", "plan", "prepare")])
+def test_an_option_that_there_is_not_is_one_line(verb, monkeypatch, capsys):
+    status, said = called(verb, "--bogus", monkeypatch, capsys)
+    assert (status, said.out) == (2, "")
+    assert said.err.startswith("attnlab: ") and said.err.endswith(f" (attnlab {verb} --help)\n")
+    assert said.err.count("\n") == 1

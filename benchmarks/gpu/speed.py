@@ -14,7 +14,7 @@ from attnlab.data.batches import Batch
 from attnlab.errors import UserError
 from attnlab.model import Seq2Seq
 from attnlab.search import Search
-from attnlab.training import summed_loss
+from attnlab.training import clip, summed_loss
 from gpu.parts import Parts, Rows, Skipped
 from gpu.sizes import END, Size
 
@@ -55,7 +55,7 @@ class Trainer:
             loss = summed_loss(self.model, batch)
         self.optimizer.zero_grad()
         (loss / batch.target_lengths.sum()).backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        clip(self.model.parameters(), 1.0)
         self.optimizer.step()
         return loss.detach()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import logging
 import math
 import sys
@@ -14,6 +13,7 @@ from typing import Any
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Callback, EarlyStopping, Timer, TQDMProgressBar
 
+from attnlab import threads
 from attnlab.checkpoints import Checkpoints
 from attnlab.errors import UserError
 from attnlab.optim import direction
@@ -89,7 +89,7 @@ class Trim(Callback):
 
     def __init__(self, every: int = 50):
         self.every = every
-        self._trim: Any = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        self._trim = threads.of_c("malloc_trim")
 
     def on_train_batch_end(self, trainer: pl.Trainer, *args: Any, **kwargs: Any) -> None:
         """Trims, if it is time."""

@@ -69,9 +69,9 @@ def decode(
     found: list[Sentence] = []
     with torch.inference_mode(), ready(model):
         for batch in batches:
-            batch = type(batch)(*(part.to(device) for part in batch))
-            best = search(model, batch.source, batch.source_lengths, end=end)
-            read = forced(model, batch.source, batch.source_lengths, batch.target)
+            there = batch.to(device)
+            best = search(model, there.source, there.source_lengths, end=end)
+            read = forced(model, there.source, there.source_lengths, there.target)
             losses = (-read.log_probs.double()).sum(1).tolist()
             weights = read.weights.float().cpu().numpy() if gold else None
             source, target = batch.source.tolist(), batch.target.tolist()

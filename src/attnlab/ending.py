@@ -1,5 +1,6 @@
 """How a verb ends where it does not come to its own end: one line, and an exit status."""
 
+import argparse
 import errno
 import logging
 import os
@@ -8,6 +9,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 from attnlab.errors import UserError
 
@@ -61,6 +63,14 @@ class Console(logging.StreamHandler):
 
 
 TOLD = {"told": True}
+
+
+class Parser(argparse.ArgumentParser):
+    """As argparse has it, with one line for an error, as for every other of the user's."""
+
+    def error(self, message: str) -> NoReturn:
+        """Ends with 2."""
+        self.exit(2, f"attnlab: {message} ({self.prog} --help)\n")
 
 
 def told(verb: Callable[[], int]) -> int:

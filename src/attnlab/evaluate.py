@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attnlab.altered import GROUPS, WEIGHTS, changed
-from attnlab.ending import told
+from attnlab.ending import Parser, told
 from attnlab.evaluating import evaluate, placed, title
 
 __all__ = ["changed", "evaluate", "main", "parser", "title"]
@@ -31,7 +31,7 @@ attention.override tampers with the weights of the trained model, one evaluation
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="attnlab evaluate",
         description="Decode and score test sets again from the best checkpoint of a finished run.\nWrites "
         "RUN/evaluations/NAME.json and NAME/<set>/; result.json stays as it is.",

@@ -8,10 +8,9 @@ from typing import Any, overload
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from attnlab import build, metrics
-from attnlab.data.batches import Collate, cut
+from attnlab.data.batches import Batch, Collate, cut
 from attnlab.data.tokenizer import Tokenizer
 from attnlab.errors import UserError
 from attnlab.search import Hypothesis, forced, ready
@@ -88,16 +87,16 @@ class Loaded:
             if name not in accepted:
                 raise UserError(f"{name}: no setting of the search; there are: {', '.join(accepted)}")
         searching = build.build_search(self.config, **search)
-        ids = self._source(lines)
+        ids = self.source_ids(lines)
         found: list[list[tuple[str, float]]] = [[] for _ in lines]
         with ready(self.model):
-            for rows, batch in self._batches(ids, [[] for _ in ids], searching.beam_size):
+            for rows, batch in self.batches(ids, beam=searching.beam_size):
                 hypotheses = searching(
                     self.model, batch.source, batch.source_lengths, end=self.target_tokenizer.end
                 )
                 for row, best in zip(rows, hypotheses, strict=True):
                     found[row] = [
-                        (self._text(lines[row], h, searching.replace_unknown), h.score)
+                        (self.text(lines[row], h, searching.replace_unknown), h.score)
                         for h in best
                         if not h.missing
                     ]
@@ -170,7 +169,7 @@ class Loaded:
 
     def _attended(self, sources: list[str], targets: list[str]) -> list[Attended]:
         weights = dict(self._forced(sources, targets))
-        ids = zip(self._source(sources), self.target_tokenizer.encode(targets), strict=True)
+        ids = zip(self.source_ids(sources), self.target_tokenizer.encode(targets), strict=True)
         pieces_of = self.source_tokenizer.pieces, self.target_tokenizer.pieces
         return [
             (pieces_of[0](s), pieces_of[1]([*t, self.target_tokenizer.end]), weights[row])
@@ -182,7 +181,42 @@ class Loaded:
         rows = self.source_tokenizer.encode(list(lines))
         return sum(row.count(self.source_tokenizer.unk) for row in rows), sum(map(len, rows))
 
-    def _text(self, line: str, hypothesis: Hypothesis, replace_unknown: bool) -> str:
+    def source_ids(self, lines: Sequence[str]) -> list[list[int]]:
+        """Of source lines what the model reads, with the end mark where its training had one there."""
+        ids = self.source_tokenizer.encode(list(lines))
+        closed = bool(self.config["data"].get("source_eos"))
+        return [[*row, self.source_tokenizer.end] if closed and row else row for row in ids]
+
+    def batches(
+        self, source: Sequence[list[int]], target: Sequence[list[int]] | None = None, beam: int = 1
+    ) -> Iterator[tuple[list[int], Batch]]:
+        """Batches of about 16,000 positions, of sentences of about one length, where the model is.
+
+        Args:
+            source: ids of each sentence.
+            target: ids of its translation, the end mark among them; None for one that is to be searched.
+            beam: hypotheses a sentence, each of which takes as many positions.
+
+        Yields:
+            Places in the lists, and their batch.
+        """
+        target = [[] for _ in source] if target is None else target
+        sides = np.array([max(len(s), len(t)) for s, t in zip(source, target, strict=True)], dtype=np.int64)
+        order = np.argsort(sides, kind="stable")
+        collate = Collate(self.source_tokenizer.pad, self.target_tokenizer.pad)
+        for places in cut(sides[order], max(1, 16_000 // beam), None):
+            rows = order[places].tolist()
+            batch = collate([(row, np.asarray(source[row]), np.asarray(target[row])) for row in rows])
+            yield rows, batch.to(self.device)
+
+    def text(self, line: str, hypothesis: Hypothesis, replace_unknown: bool) -> str:
+        """One line of text of what a search has found.
+
+        Args:
+            line: the source.
+            hypothesis: what was found.
+            replace_unknown: put source words in the place of unknown ones, see `text.detokenised`.
+        """
         return detokenised(
             hypothesis.tokens,
             hypothesis.weights,
@@ -192,35 +226,15 @@ class Loaded:
             replace_unknown=replace_unknown,
         )
 
-    def _source(self, lines: Sequence[str]) -> list[list[int]]:
-        ids = self.source_tokenizer.encode(list(lines))
-        closed = bool(self.config["data"].get("source_eos"))
-        return [[*row, self.source_tokenizer.end] if closed and row else row for row in ids]
-
     def _forced(self, sources: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[int, np.ndarray]]:
-        ids = self._source(sources)
+        ids = self.source_ids(sources)
         ends = [[*row, self.target_tokenizer.end] for row in self.target_tokenizer.encode(list(targets))]
-        for rows, batch in self._batches(ids, ends):
+        for rows, batch in self.batches(ids, ends):
             weights = (
                 forced(self.model, batch.source, batch.source_lengths, batch.target).weights.cpu().numpy()
             )
             for place, row in enumerate(rows):
                 yield row, weights[place, : len(ends[row]), : len(ids[row])]
-
-    def _batches(
-        self, source: Sequence[list[int]], target: Sequence[list[int]], beam: int = 1
-    ) -> Iterator[tuple[list[int], Any]]:
-        """Batches of about 16,000 positions, of sentences of about one length."""
-        sides = np.array([max(len(s), len(t)) for s, t in zip(source, target, strict=True)], dtype=np.int64)
-        order = np.argsort(sides, kind="stable")
-        collate = Collate(self.source_tokenizer.pad, self.target_tokenizer.pad)
-        for places in cut(sides[order], max(1, 16_000 // beam), None):
-            rows = order[places].tolist()
-            batch = collate([(row, np.asarray(source[row]), np.asarray(target[row])) for row in rows])
-            yield rows, type(batch)(*(self._here(part) for part in batch))
-
-    def _here(self, part: Tensor) -> Tensor:
-        return part.to(self.device)
 
     def _needs_attention(self) -> None:
         if self.model.decoder.attention is None:

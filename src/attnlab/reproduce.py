@@ -14,7 +14,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from attnlab import agreement, provenance, results
-from attnlab.ending import Console, told
+from attnlab.ending import Console, Parser, told
 from attnlab.errors import UserError
 from attnlab.sweep import compose, identity, state
 
@@ -183,7 +183,7 @@ def main() -> int:
 
 
 def _main() -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="attnlab reproduce",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Run a record's cell again, and say whether the numbers agree: exit status 0,\n"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from attnlab.ending import told
+from attnlab.ending import Parser, told
 from attnlab.errors import UserError
 from attnlab.results import FAILED
 from attnlab.sweep import state, status
@@ -20,7 +20,7 @@ OUT = Path("outputs")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prints counts by state, running and failed cells; 0, or 2 with one line on stderr."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="attnlab status",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Counts the cells of a sweep by state (done, running, failed, interrupted, pending),\n"

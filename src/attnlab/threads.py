@@ -8,16 +8,17 @@ as 0 here: no sum with a normal number can tell.
 
 Memory that an update has freed is asked for again by the next. glibc gives it back to the system in between,
 and each page of 4 kB that returns costs a fault: 5,000 to 12,000 an update of `ref-512`, a tenth of its time
-in bfloat16. Here the process keeps it.
+in bfloat16. Here the process keeps it, until `callbacks.Trim` gives all of it back every 50 updates.
 """
 
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 import torch
 
-__all__ = ["set_up"]
+__all__ = ["of_c", "set_up"]
 
 KEPT = 1 << 28
 """Bytes kept free at the heap's end, and the size from which a block is the system's own."""
@@ -40,9 +41,16 @@ def set_up(count: int | None = None) -> None:
 
 def keep_memory() -> bool:
     """Has malloc keep what is freed, up to `KEPT`; False where it is not glibc's."""
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError, TypeError):  # another C library; TypeError on Windows
+    mallopt = of_c("mallopt")
+    if mallopt is None:
         return False
     kept = bool(mallopt(TRIM_THRESHOLD, KEPT))
     return kept and bool(mallopt(MMAP_THRESHOLD, KEPT) or mallopt(MMAP_THRESHOLD, LARGEST))
+
+
+def of_c(name: str) -> Any:
+    """A function of the process's C library; None where there is none of that name."""
+    try:
+        return getattr(ctypes.CDLL(None), name, None)
+    except (OSError, TypeError):  # TypeError on Windows, where the library has to be named
+        return None

@@ -9,12 +9,12 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytorch_lightning as pl
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnlab import ranks
 from attnlab.errors import UserError
@@ -25,7 +25,7 @@ from attnlab.validation import Validation
 if TYPE_CHECKING:
     from attnlab.data import Batch
 
-__all__ = ["TranslationModule", "Validation", "objective", "real", "summed_loss"]
+__all__ = ["TranslationModule", "Validation", "clip", "objective", "real", "summed_loss"]
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +66,17 @@ def objective(loss: Tensor, sums: Tensor) -> Tensor:
         sums: the global `[loss, tokens]` of the batch.
     """
     return loss * (ranks.world() / sums[1].to(loss.dtype))
+
+
+def clip(parameters: Iterable[nn.Parameter], most: float) -> None:
+    """Scales gradients to a common norm of `most`, where it is larger or no number.
+
+    Short ones are left alone, not multiplied by 1; a GPU's host would have to wait to know.
+    """
+    parameters = list(parameters)
+    norm = nn.utils.get_total_norm([each.grad for each in parameters if each.grad is not None])
+    if norm.device.type != "cpu" or not norm <= most:
+        nn.utils.clip_grads_with_norm_(parameters, most, norm)
 
 
 class TranslationModule(pl.LightningModule):
@@ -122,11 +133,7 @@ class TranslationModule(pl.LightningModule):
         if scaled or not gradient_clip_val or gradient_clip_algorithm == "value":
             self.clip_gradients(optimizer, gradient_clip_val, gradient_clip_algorithm)
         else:
-            gradients = [p.grad for p in self.parameters() if p.grad is not None]
-            norm = torch.nn.utils.get_total_norm(gradients)
-            # Short ones are left alone, not multiplied by 1; a GPU's host would have to wait to know.
-            if self.device.type != "cpu" or not norm <= gradient_clip_val:
-                torch.nn.utils.clip_grads_with_norm_(self.parameters(), gradient_clip_val, norm)
+            clip(self.parameters(), gradient_clip_val)
 
     def on_train_epoch_start(self) -> None:
         """Brings the learning rate up to date."""

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from attnlab.ending import told
+from attnlab.ending import Parser, told
 from attnlab.errors import UserError
 from attnlab.lines import read
 
@@ -21,7 +21,7 @@ CHUNK = 1000
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="attnlab translate",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Translate a file, or what comes in, with a finished run: one line in, one line\n"

@@ -41,3 +41,14 @@ def test_nothing_is_waited_for_where_the_limit_is_nothing() -> None:
 def test_the_middle_of_some_values_with_their_range() -> None:
     assert machine.spread([1000.0, 3000.0, 1200.0]) == "1,200 (1,000 to 3,000)"
     assert machine.spread([7.0]) == "7"
+
+
+def test_a_note_shows_the_command_without_this_machines_folders(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = ["--data", "/home/me/text", "--peers", "eole=/opt/envs/e", "--note=/home/me/a b.md", "--length=3"]
+    monkeypatch.setattr(machine.sys, "argv", ["/home/me/benchmarks/x.py", *given, "notes/here"])
+    words = "--data text --peers eole=e '--note=a b.md' --length=3 notes/here"
+    assert machine.command("x.py") == f"python benchmarks/x.py {words}"
+
+
+def test_words_stand_between_commas() -> None:
+    assert machine.words("a/b, c,,") == ["a/b", "c"]

@@ -1,5 +1,8 @@
 """The profile of an update counts its products' work from their shapes."""
 
+import sys
+
+import pytest
 import update
 from peers import Setting
 
@@ -21,3 +24,10 @@ def test_an_update_is_told_by_kind_and_by_product():
         calls for name, shapes, calls, _ in found if name == "aten::mm" and shapes == [[2, 16], [16, 32]]
     ]
     assert calls == [update.TARGET]
+
+
+def test_a_configuration_that_there_is_not_is_refused(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["update.py", "--configs", "post_combine/additive,input_feeding/dot"])
+    with pytest.raises(SystemExit):
+        update.main()
+    assert "input_feeding/dot: not ORDER/SCORER of" in capsys.readouterr().err

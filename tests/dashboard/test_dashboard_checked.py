@@ -20,7 +20,7 @@ def sections(found):
 def test_no_panel_of_the_workspace_or_the_report_names_what_no_run_logs(found, sections):
     for built in (
         building.workspace("team", "attnlab", "grid", sections),
-        building.report("", "attnlab", "grid", sections),
+        building.report("attnlab", "grid", sections),
     ):
         assert checked.faults(built, found) == []
         shown = list(checked.panels(checked.model(built)))
@@ -51,7 +51,7 @@ def test_length_curves_overlay_all_cells_and_group_the_seeds(sections):
 def test_both_show_the_runs_of_the_study_grouped_by_cell(found, sections):
     for built in (
         building.workspace("team", "attnlab", "grid", sections),
-        building.report("", "attnlab", "grid", sections),
+        building.report("attnlab", "grid", sections),
     ):
         sets = list(checked._run_sets(checked.model(built)))
         assert sets
@@ -115,7 +115,7 @@ def test_a_planted_wrong_panel_is_refused(found, panel, fault):
     section = panels.Section("planted", "", [panel])
     built = building.workspace("team", "attnlab", "grid", [section])
     assert checked.faults(built, found) == [fault]
-    assert checked.faults(building.report("", "attnlab", "grid", [section]), found) == [fault]
+    assert checked.faults(building.report("attnlab", "grid", [section]), found) == [fault]
 
 
 def test_a_filter_on_what_no_run_has_is_refused(found):

@@ -112,7 +112,7 @@ def test_a_slope_is_what_a_small_rise_of_the_score_does_to_the_weight(runs, sent
 
 def test_the_context_is_where_its_cosines_and_distances_say(runs, sentence):
     run, found = both(runs, sentence, "scorer=general decoder=input_feeding window=local_p")
-    ids = run._source([sentence.source])
+    ids = run.source_ids([sentence.source])
     with torch.no_grad():
         memory, _ = run.model.encode(torch.tensor(ids), torch.tensor([len(ids[0])]))
     states = memory.states[0].double().numpy()

@@ -15,7 +15,7 @@ import numpy as np
 from attnlab import metrics, provenance
 from attnlab.align.files import check_places, place, read_gold, read_pair, spare_inputs
 from attnlab.bars import bar
-from attnlab.ending import told
+from attnlab.ending import Parser, told
 from attnlab.errors import UserError
 
 HOW = {"forced": "forced decoding", "search": "while searching"}
@@ -27,7 +27,7 @@ JOINED = "grow-diag-final-and"
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="attnlab align",
         description="Word links of translations, out of the attention of a run that reads them (forced "
         "decoding). With gold links: AER, precision and recall under both credits. Writes align.txt (i-j "

@@ -15,7 +15,7 @@ from attnlab import build, metrics
 from attnlab.errors import UserError
 from attnlab.loaded import Loaded
 from attnlab.metrics import CREDITS, Link
-from attnlab.text import detokenised
+from attnlab.search import ready
 
 CHUNK = 200
 """Sentences decoded between two reports of how far it is."""
@@ -76,13 +76,15 @@ def link(
     Raises:
         UserError: a model has no attention, or the numbers of lines differ.
     """
-    forward = _gathered(
-        _searched(run, sources) if targets is None else _forced(run, sources, targets),
-        len(sources), credit, extract, told,
-    )  # fmt: skip
+    how = len(sources), credit, extract, told
+    if targets is None:
+        with ready(run.model):
+            forward = _gathered(_searched(run, sources), *how)
+    else:
+        forward = _gathered(_forced(run, sources, targets), *how)
     if reverse is None:
         return forward
-    back = _gathered(_forced(reverse, forward.targets, sources), len(sources), credit, extract, told)
+    back = _gathered(_forced(reverse, forward.targets, sources), *how)
     links = {
         each: [
             metrics.symmetrise(here, metrics.transpose(there), symmetrise)
@@ -157,22 +159,14 @@ def _searched(run: Loaded, sources: Sequence[str]) -> Iterator[list[Words]]:
     tokenizer = run.target_tokenizer
     for first in range(0, len(sources), CHUNK):
         lines = list(sources[first : first + CHUNK])
-        ids = run._source(lines)
         chunk = []
-        for rows, batch in run._batches(ids, [[] for _ in ids], search.beam_size):
+        for rows, batch in run.batches(run.source_ids(lines), beam=search.beam_size):
             found = search(run.model, batch.source, batch.source_lengths, end=tokenizer.end)
             for row, (best, *_) in zip(rows, found, strict=True):
-                weights = best.weights.numpy()
-                text = detokenised(
-                    best.tokens,
-                    best.weights,
-                    source=lines[row],
-                    source_tokenizer=run.source_tokenizer,
-                    target_tokenizer=tokenizer,
-                    replace_unknown=search.replace_unknown,
-                )
+                text = run.text(lines[row], best, search.replace_unknown)
                 words = tokenizer.words(best.tokens)
-                chunk.append(Words(first + row, text, _by_credit(run, lines[row], text, words, weights)))
+                weights = _by_credit(run, lines[row], text, words, best.weights.numpy())
+                chunk.append(Words(first + row, text, weights))
         yield chunk
 
 

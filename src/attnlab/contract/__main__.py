@@ -2,9 +2,8 @@
 
 import argparse
 import sys
-from typing import NoReturn
 
-from attnlab.ending import told
+from attnlab.ending import Parser, told
 
 _WORDS = """\
 Puts a scorer or a window of your own through the contract that the framework's own keep, and names what is
@@ -20,16 +19,8 @@ The exit status is 0 where the contract is kept, 1 where it is broken, 2 where t
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    """As argparse has it, with one line for an error, as every verb of ours."""
-
-    def error(self, message: str) -> NoReturn:
-        """Ends with 2."""
-        self.exit(2, f"attnlab: {message} (attnlab check --help)\n")
-
-
 def _main() -> int:
-    parser = _Parser(
+    parser = Parser(
         "attnlab check",
         usage="attnlab check MODULE:CLASS [KEY=VALUE ...]",
         description=_WORDS,

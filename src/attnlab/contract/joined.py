@@ -13,8 +13,8 @@ from torch import Tensor
 from attnlab.attention import Attention, Positions
 from attnlab.contract.asking import LENGTHS, PADDED, STEPS, ask, batch, sizes
 from attnlab.contract.broken import Broken, need
-from attnlab.contract.holding import attributes, unchanged
-from attnlab.contract.rounding import EXACT, SINGLE, moved, narrowest
+from attnlab.contract.holding import BATCH, attributes, unchanged
+from attnlab.contract.rounding import COARSE, EXACT, SINGLE, moved, narrowest, summed
 
 PRECISIONS = ("float16", "bfloat16", "float32", "float64", "autocast")
 TOLERANCE = {torch.float16: 2e-3, torch.bfloat16: 2e-3, torch.float32: 1e-5, torch.float64: 1e-12}
@@ -93,6 +93,9 @@ def masks_hold(attention: Attention, precision: str, one_step: bool, at_most_one
 def half_agrees_with_single(attention: Attention, one_step: bool, by_size: bool = False) -> None:
     """bfloat16 gives what float32 gives with the same, rounded, parameters.
 
+    Large scores, which only `by_size` allows for, move weights and contexts far and leave those in float32 no
+    say. So a context is held to the sum that its own weights give as well, whatever the scores are.
+
     Args:
         attention: is converted to float32.
         one_step: ask one step after the other.
@@ -101,8 +104,8 @@ def half_agrees_with_single(attention: Attention, one_step: bool, by_size: bool 
     query, states = batch(*sizes(attention), torch.bfloat16)
     half = ask(attention.bfloat16(), query, states, LENGTHS, one_step)
     query, states = query.float(), states.float()
-    most, window = 0.15, attention.window
-    act, bounds = window.on_scores, [most]
+    window = attention.window
+    act, bounds = window.on_scores, [0.0]
 
     def noted(scores: Tensor, where: Positions | None) -> Tensor:
         acted = act(scores, where)
@@ -115,17 +118,25 @@ def half_agrees_with_single(attention: Attention, one_step: bool, by_size: bool 
     if by_size:
         del window.on_scores
     most = max(bounds)
-    gap_of = (half[1].float() - single[1]).detach().abs()
+    gap = (half[1].float() - single[1]).detach().abs()
     # A predicted centre next to a whole number may fall on its other side: compare where it did not. A weight
     # that is 0 in one and next to 0 in the other is no other place.
-    other = (half[1].ne(0) != single[1].ne(0)) & (gap_of > 1e-6)
+    other = (half[1].ne(0) != single[1].ne(0)) & (gap > 1e-6)
     same = ~other.any(-1)
     fix = "compute what is small or large in float32"
     need(same.float().mean() > 0.9, "half precision", "weights", "other places than in float32", fix)
-    spread = float(states.max() - states.min()) if most > 0.15 else 1
-    for ours, theirs, bound in zip(half, single, (most * spread, most), strict=True):
-        gap = float((ours[same].float() - theirs[same]).detach().abs().max())
-        need(gap <= bound, "half precision", "weights", f"{gap:.2g} away from those in float32", fix)
+
+    moved_by = (half[0].float() - single[0]).detach().abs()
+    spread = (states.amax(1) - states.amin(1)).unsqueeze(1).expand_as(moved_by)
+    sums, rounded_by = summed(half[1], states, torch.bfloat16)
+    added = (half[0].float() - sums).detach().abs()
+    for where, gaps, bound, reference in (
+        ("weights", gap[same], torch.tensor(most).clamp(min=COARSE), "those in float32"),
+        ("context", moved_by[same], (most * spread[same]).clamp(min=COARSE), "that in float32"),
+        ("context", added, rounded_by, "the sum that its weights give"),
+    ):
+        what = f"{float(gaps.max()):.2g} away from {reference}"
+        need((gaps <= bound).all(), "half precision", where, what, fix)
 
 
 def _close(
@@ -226,10 +237,9 @@ def nothing_of_a_batch_is_kept(attention: Attention) -> None:
         unchanged("", attention, kept, len(LENGTHS))
     finally:
         del scorer.prepare
-    fix = "what belongs to a batch goes into what prepare returns"
-    need(attention.state_dict().keys() == values.keys(), "state kept", "state_dict", "has other names", fix)
+    need(attention.state_dict().keys() == values.keys(), "state kept", "state_dict", "has other names", BATCH)
     for name, tensor in attention.state_dict().items():
-        need(torch.equal(tensor, values[name]), "state kept", name, "is another one after a batch", fix)
+        need(torch.equal(tensor, values[name]), "state kept", name, "is another one after a batch", BATCH)
 
 
 def sentences_can_be_selected(attention: Attention) -> None:

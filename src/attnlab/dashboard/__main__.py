@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from attnlab.ending import told
+from attnlab.ending import Parser, told
 from attnlab.errors import UserError
 
 _WORDS = """\
@@ -24,7 +24,7 @@ keys that every panel is checked against. Writes to W&B alone. The package: pip 
 
 
 def _arguments() -> argparse.Namespace:
-    parser = _Parser(
+    parser = Parser(
         "attnlab dashboard",
         description=_WORDS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -37,14 +37,6 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--dry-run", action="store_true", help="show and check what would be saved")
     return parser.parse_args()
-
-
-class _Parser(argparse.ArgumentParser):
-    """As argparse has it, with one line for an error, as every verb of ours."""
-
-    def error(self, message: str) -> None:  # type: ignore[override]
-        """Ends with 2."""
-        self.exit(2, f"attnlab: {message} (attnlab dashboard --help)\n")
 
 
 def _main() -> int:
@@ -70,7 +62,7 @@ def _main() -> int:
         raise UserError(f"{named}: no run has logged the score of a test set; wait until one has finished")
     sections = panels.sections(found)
     made = building.workspace(entity, project, given.study, sections)
-    page = building.report("", project, given.study, sections)
+    page = building.report(project, given.study, sections)
     faults = list(dict.fromkeys([*checked.faults(made, found), *checked.faults(page, found)]))
     if faults:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""

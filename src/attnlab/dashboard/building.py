@@ -68,17 +68,18 @@ def workspace(entity: str, project: str, study: str | None, sections: Sequence[S
     )
 
 
-def report(entity: str, project: str, study: str | None, sections: Sequence[Section]) -> wr.Report:
+def report(project: str, study: str | None, sections: Sequence[Section]) -> wr.Report:
     """A page of the same panels, each section with one sentence and the runs of the study.
 
-    Without an entity no server is asked when the report is turned into what W&B stores.
+    It has no entity, and its runs no project, before it is `addressed`: with them a server would be asked
+    when it is turned into what W&B stores.
     """
     blocks: list[Any] = [wr.TableOfContents()]
     for section in sections:
         if section.panels:
             runs = wr.Runset(
-                entity=entity,
-                project=project if entity else "",
+                entity="",
+                project="",
                 name="runs",
                 filters=filters(study),
                 groupby=["group"],
@@ -90,7 +91,7 @@ def report(entity: str, project: str, study: str | None, sections: Sequence[Sect
             ]
     words = "Written by attnlab dashboard. Numbers for a paper come from attnlab report."
     return wr.Report(
-        entity=entity,
+        entity="",
         project=project,
         title=title(study, project),
         description=words,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from attnlab.ending import Parser
+
 _EXAMPLES = """examples:
   attnlab explain                                        the worked example, as a page
   attnlab explain --text | less                          the same on a terminal
@@ -18,7 +20,7 @@ The page is one file: open it in a browser, it needs no network.
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the verb; a value that cannot be is told in one line."""
-    made = _Parser(
+    made = Parser(
         prog="attnlab explain",
         description="A walk through attention in nine steps, for a lecture. Without a run it explains a "
         "worked example; with runs it reads their folders and shows how each translates one sentence, "
@@ -64,11 +66,3 @@ def _path(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("an empty name is no place")
     return Path(text)
-
-
-class _Parser(argparse.ArgumentParser):
-    """As argparse has it, with one line for an error, as every verb of ours."""
-
-    def error(self, message: str) -> None:  # type: ignore[override]
-        """Ends with 2."""
-        self.exit(2, f"attnlab: {message} (attnlab explain --help)\n")

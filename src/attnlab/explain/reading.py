@@ -18,7 +18,6 @@ from attnlab.explain.following import Followed, follow
 from attnlab.explain.formulas import formula
 from attnlab.explain.leading import lanes_of, opening
 from attnlab.explain.units import columns
-from attnlab.text import detokenised
 
 if TYPE_CHECKING:
     from attnlab.loaded import Loaded
@@ -92,7 +91,7 @@ def read(run: Loaded, name: str, sentence: str, target: str | None) -> Reading:
         UserError: nothing of the sentence reaches the model, or it is too long for a picture.
     """
     name = printable(name)
-    ids = _ids(run, sentence)
+    (ids,) = run.source_ids([sentence])
     if not ids:
         raise UserError(f"--sentence '{sentence}': nothing of it is left for {run.folder}; give words")
     if len(ids) > WIDEST:
@@ -129,13 +128,6 @@ def read(run: Loaded, name: str, sentence: str, target: str | None) -> Reading:
     return Reading(name, source, labels, pieces, tokens, text, steps, facts, cut)
 
 
-def _ids(run: Loaded, sentence: str) -> list[int]:
-    """Of the source, closed as in training."""
-    ids: list[int] = run.source_tokenizer.encode([sentence])[0]
-    closed = ids and run.config["data"].get("source_eos")
-    return [*ids, run.source_tokenizer.end] if closed else ids
-
-
 def _searched(run: Loaded, sentence: str, ids: list[int]) -> tuple[str, list[int], str]:
     """The best translation by the run's own search: its text, its tokens, and what stopped it but itself."""
     from attnlab.build import build_search
@@ -144,14 +136,7 @@ def _searched(run: Loaded, sentence: str, ids: list[int]) -> tuple[str, list[int
     source, lengths = torch.tensor([ids], device=run.device), torch.tensor([len(ids)], device=run.device)
     end = run.target_tokenizer.end
     best = searching(run.model, source, lengths, end=end)[0][0]
-    text = detokenised(
-        best.tokens,
-        best.weights,
-        source=sentence,
-        source_tokenizer=run.source_tokenizer,
-        target_tokenizer=run.target_tokenizer,
-        replace_unknown=searching.replace_unknown,
-    )
+    text = run.text(sentence, best, searching.replace_unknown)
     if best.finished:
         return text, [*best.tokens, end], ""
     return text, list(best.tokens), f"The search stopped it after {len(best.tokens)} words without an end."

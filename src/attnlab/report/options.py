@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from attnlab.ending import Parser
+
 MOST = 1_000_000
 """Draws of the bootstrap, trials of the randomisation: more settle no digit, and fill the memory."""
 
@@ -21,7 +23,7 @@ numbers as csv), checklist.md, and index.html: open it in a browser, it needs no
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the verb; a value that cannot be is told in one line."""
-    made = _Parser(
+    made = Parser(
         prog="attnlab report",
         description="Compares the records (result.json) of any folders, at any depth: a table with intervals "
         "and tests, figures, and a page. Of a study (a folder with study.yaml) the cells without a finished "
@@ -92,14 +94,6 @@ def parser() -> argparse.ArgumentParser:
     add("--anonymous", action="store_true", help="leave users, hosts, places and accounts out of all files")
     add("--no-page", action="store_true", help="without index.html")
     return made
-
-
-class _Parser(argparse.ArgumentParser):
-    """As argparse has it, with one line for an error, as every verb of ours."""
-
-    def error(self, message: str) -> None:  # type: ignore[override]
-        """Ends with 2."""
-        self.exit(2, f"attnlab: {message} (attnlab report --help)\n")
 
 
 def _count(text: str) -> int:
