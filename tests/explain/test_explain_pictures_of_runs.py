@@ -231,7 +231,8 @@ def test_the_pipeline_shows_the_numbers_of_its_step(readings):
         rest = sum(tree["a"]) - sum(tree["a"][j] for j in heaviest)
         assert filled == pytest.approx([74 * tree["a"][j] for j in heaviest] + [74 * rest], abs=0.02)
         assert f"{tree['word']}: probability {tree['chance']:.3f}" in lines and tree["before"] in lines
-        assert any(line.startswith(f"softmax over {tree['scored']} of") for line in lines)
+        told = f"softmax over {tree['scored']} of {len(tree['a'])}, then the Gaussian"
+        assert told in lines
 
 
 def test_a_gaussian_has_a_dot_a_position_of_its_window_and_none_outside(readings):

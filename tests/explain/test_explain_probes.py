@@ -180,6 +180,14 @@ def test_one_word_alone_has_the_weight_one_but_for_a_gaussian_that_is_not_divide
             assert found["sharp"] == "c is all but the state of that word"
 
 
+def test_where_no_word_has_a_score_no_corner_tells_of_one(asked):
+    query, states = asked
+    _, _, found = corners_of(LocalM(H, 1), Location(H, H, 3), query, states, t=9)
+    assert found["uniform_sum"] == found["peak"] == 0
+    assert found["level"] == found["sharp"] == "no word has a weight here"
+    assert found["single"] == pytest.approx(1) and "whatever its score" in found["alone"]
+
+
 def test_scores_that_do_not_differ_have_no_peak_and_it_is_told(asked):
     query, states = asked
     _, _, found = corners_of(Global(H), Dot(H, H), 0 * query, states)

@@ -184,7 +184,8 @@ def _words(step: Tree, labels: Sequence[str]) -> None:
         slope=step["slopes"]["rows"][0][0],
         verdict="the same state" if heaviest == nearest else "another state",
     )
-    step["corners"]["peak_word"] = labels[step["corners"]["peak_at"]]
+    corners = step["corners"]
+    corners["peak_word"] = labels[corners["peak_at"]] if corners["peak"] else None
     step["pipe"] = lanes_of(step["a"], step["e"], labels)
     places = step["slopes"].pop("of")
     step["slopes"]["words"] = [None if place is None else labels[place] for place in places]

@@ -43,7 +43,8 @@ def _words(made: Picture, reading: Reading) -> None:
     states = f"encoder, once: {facts['S']} state{plural} of {facts['K']} numbers"
     made.text(170, 52, states, anchor="middle", size=12)
     made.rect(10, 110, 320, 24, "accent-soft", rx=6)
-    window = ", then the Gaussian" if facts.get("on_weights") else ""
+    by = "the Gaussian" if "gauss" in reading.steps[0] else "the window"
+    window = f", then {by}" if facts.get("on_weights") else ""
     made.text(170, 126, f"softmax over {{scored}} of {facts['S']}{window}", anchor="middle", size=12)
     count = min(SHOWN, facts["S"])
     for k, x in enumerate(_LANES[: count + (facts["S"] > SHOWN)]):
