@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from attnlab.attention import Attention, LocalP, Memory, Positions, Window
 from attnlab.attention.attention import masked_softmax
 from attnlab.explain import probes
+from attnlab.explain.counted import entropy
 from attnlab.explain.leading import leaders
 from attnlab.explain.units import units
 
@@ -179,12 +180,10 @@ def _slopes(
 
 def _placed(weights: Tensor, context: Tensor, states: Tensor) -> Tree:
     """The weights, how they spread, and where the context lies."""
-    total = float(weights.sum())
-    shares = weights[weights > 0] / (total or 1)
     return {
         "a": weights.tolist(),
-        "sum": total,
-        "entropy": float(-(shares * shares.log()).sum()) + 0.0,
+        "sum": float(weights.sum()),
+        "entropy": entropy(weights),
         "cosine": nn.functional.cosine_similarity(context, states, dim=-1).tolist(),
         "distance": (context - states).abs().mean(-1).tolist(),
     }

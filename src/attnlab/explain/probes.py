@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnlab.attention import Additive, Attention, Dot, General, LocalP, Memory, Scorer
+from attnlab.attention import Attention, LocalP, Memory, Scorer
+from attnlab.explain.counted import entropy, refused
 
 Tree = dict[str, Any]
 LONGEST = 60
@@ -140,16 +141,7 @@ def sizes(scorer: Scorer) -> Tree:
     own = width != other
     if not own:
         other = max(1, other // 2) if other > 1 else 2
-    try:
-        Dot(width, other)
-        refusal = ""
-    except ValueError as error:
-        refusal = str(error)
-    with torch.device("meta"):
-        ways = [
-            sum(p.numel() for p in made.parameters())
-            for made in (General(width, other), Additive(width, other, width))
-        ]
+    refusal, ways = refused(width, other, width)
     return {
         "H": width,
         "K": other,
@@ -177,9 +169,7 @@ def growth(attention: Attention, query: Tensor) -> list[float]:
     for size in range(1, LONGEST + 1):
         memory = attention.prepare(states[:, :size], torch.tensor([size], device=query.device))
         at = torch.tensor([(size + 1) // 2], device=query.device)
-        weights = attention(query, memory, at).dense(size).flatten().double()
-        shares = weights[weights > 0] / weights.sum()
-        curve.append(float(-(shares * shares.log()).sum()) + 0.0)
+        curve.append(entropy(attention(query, memory, at).dense(size).double()))
     return curve
 
 

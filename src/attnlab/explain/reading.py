@@ -1,7 +1,5 @@
 """What a trained run does with one sentence: the numbers behind its pictures, with their words."""
 
-# ruff: noqa: RUF001 (mathematical signs)
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -13,6 +11,7 @@ from torch import Tensor, nn
 
 from attnlab.errors import UserError
 from attnlab.explain import probes, spread
+from attnlab.explain.counted import parameters, shape
 from attnlab.explain.filling import printable, short
 from attnlab.explain.following import Followed, follow
 from attnlab.explain.formulas import formula
@@ -210,10 +209,8 @@ def _facts(run: Loaded, found: Followed, size: int) -> Tree:
         "numbers": width if attention is None else width * size,
         "final": _final(run.model.encoder, size),
         "readout": ", ".join(readout) or "no matrix: r_t = s_t",
-        "R": decoder.readout.size,
-        "W_c": next((shape[4:] for shape in readout if shape.startswith("W_c ")), None),
+        "W_c": next((told[4:] for told in readout if told.startswith("W_c ")), None),
         "factors": dict((run.config.get("about") or {}).get("factors") or {}),
-        "V": run.target_tokenizer.size,
     }
     if attention is not None:
         scorer, window = attention.scorer, attention.window
@@ -221,7 +218,7 @@ def _facts(run: Loaded, found: Followed, size: int) -> Tree:
         facts |= {
             "formula": formula(scorer),
             "scorer": _shapes(scorer) + (f"; window: {_shapes(window)}" if list(window.parameters()) else ""),
-            "parameters": sum(value.numel() for value in attention.parameters()),
+            "parameters": parameters(attention),
             "D": getattr(window, "half_width", None),
             "local": bool(window.local),
             "columns": columns(scorer),
@@ -256,4 +253,4 @@ def _shapes(part: nn.Module) -> str:
 
 def _shape(name: str, value: Tensor) -> str:
     """Such as `W 128 × 256`."""
-    return f"{name.removesuffix('.weight')} {' × '.join(map(str, value.shape))}"
+    return f"{name.removesuffix('.weight')} {shape(value)}"

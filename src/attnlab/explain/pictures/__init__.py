@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from attnlab.explain import counted
 from attnlab.explain.drawing import Picture
 from attnlab.explain.pictures.bottleneck import beam, bottleneck
 from attnlab.explain.pictures.context import chain, near
@@ -15,14 +14,13 @@ from attnlab.explain.pictures.window import growth, window
 
 def pictures() -> dict[str, list[Picture]]:
     """All of them; those of one step whose keys end in a number or an order are alternatives."""
-    shape = counted.sizes()["W_c"]
     return {
         "bottleneck": [bottleneck()],
         "question": [beam()],
         "score": [slots(), shadow(), *(funnel(j) for j in range(3))],
         "softmax": [softmax(), jacobian()],
         "context": [chain(), near()],
-        "lanes": [lanes(f"lanes_{name}", factors, shape, name) for name, factors in ORDERS.items()],
+        "lanes": [lanes(f"lanes_{name}", factors, "{sizes.W_c}", name) for name, factors in ORDERS.items()],
         "corners": [corners()],
         "window": [window(), growth()],
         "whole": [pipeline()],

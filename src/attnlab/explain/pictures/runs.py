@@ -1,4 +1,4 @@
-"""The pictures of a trained run on one sentence; all but the map move with the step."""
+"""The pictures of a trained run on one sentence; what belongs to a step of the output moves with the step."""
 
 from __future__ import annotations
 

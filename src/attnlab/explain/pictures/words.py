@@ -1,4 +1,4 @@
-"""Pictures of a trained run that list every source word, and the chain of its context."""
+"""Pictures of a trained run that list every source word."""
 
 from __future__ import annotations
 
