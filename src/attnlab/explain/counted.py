@@ -1,4 +1,4 @@
-"""How both walkthroughs count, and the sizes of the worked example, counted on the framework's own classes."""
+"""How both walkthroughs count, and the sizes of the worked example, counted on the framework's classes."""
 
 # ruff: noqa: RUF001 (mathematical signs)
 
