@@ -10,13 +10,12 @@ import pytest
 import attnlab
 from attnlab.explain.drawing import WIDTH, Picture
 from attnlab.explain.palette import light
-from attnlab.explain.pictures.lamps import beams
-from attnlab.explain.pictures.limits import corners
-from attnlab.explain.pictures.mixture import plane
-from attnlab.explain.pictures.one_step import pipeline
-from attnlab.explain.pictures.run_window import window
-from attnlab.explain.pictures.spreading import entropy, over_steps
-from attnlab.explain.pictures.summands import score
+from attnlab.explain.pictures.runs.context import plane
+from attnlab.explain.pictures.runs.corners import corners
+from attnlab.explain.pictures.runs.question import beams
+from attnlab.explain.pictures.runs.score import score
+from attnlab.explain.pictures.runs.whole import pipeline
+from attnlab.explain.pictures.runs.window import entropy, over_steps, window
 from attnlab.explain.reading import opens_at, read
 from attnlab.explain.sentence import Sentence
 from attnlab.explain.trained import Trained

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from attnlab.errors import UserError
-from attnlab.explain import probes, spread
+from attnlab.explain import plane, probes
 from attnlab.explain.counted import parameters, shape
 from attnlab.explain.filling import printable, short
 from attnlab.explain.following import Followed, follow
@@ -121,7 +121,7 @@ def read(run: Loaded, name: str, sentence: str, target: str | None) -> Reading:
         if facts["attends"]:
             _words(step, labels)
     if facts["attends"]:
-        spread.placed(facts["plane"], steps, labels)
+        plane.placed(facts["plane"], steps, labels)
     unknown, count = run.unknown([sentence])
     if unknown:
         cut = f"{unknown} of {count} source pieces are unknown to this model, marked ?. {cut}".rstrip()
@@ -224,7 +224,7 @@ def _facts(run: Loaded, found: Followed, size: int) -> Tree:
             "columns": columns(scorer),
             "sizes": probes.sizes(scorer),
             "growth": probes.growth(attention, found.query),
-            "plane": spread.plane(states[0].double().cpu()),
+            "plane": plane.plane(states[0].double().cpu()),
             "on_scores": any(step["raw"] != step["e"] for step in found.steps),
             "on_weights": any(_differ(step["share"], step["a"]) for step in found.steps),
         }
