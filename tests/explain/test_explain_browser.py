@@ -17,7 +17,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 from attnlab.explain import example
 from attnlab.explain.example import Point
 from attnlab.explain.numbers import numbers
-from attnlab.explain.pictures import pictures
+from attnlab.explain.pictures.example import pictures
 from attnlab.explain.pictures.runs import pictures_of
 from attnlab.explain.trained import trained
 from attnlab.explain.walk import worked_example

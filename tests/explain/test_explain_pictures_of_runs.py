@@ -10,13 +10,12 @@ import pytest
 import attnlab
 from attnlab.explain.drawing import WIDTH, Picture
 from attnlab.explain.palette import light
-from attnlab.explain.pictures.lamps import beams
-from attnlab.explain.pictures.limits import corners
-from attnlab.explain.pictures.mixture import plane
-from attnlab.explain.pictures.one_step import pipeline
-from attnlab.explain.pictures.run_window import window
-from attnlab.explain.pictures.spreading import entropy, over_steps
-from attnlab.explain.pictures.summands import score
+from attnlab.explain.pictures.runs.context import plane
+from attnlab.explain.pictures.runs.corners import corners
+from attnlab.explain.pictures.runs.question import beams
+from attnlab.explain.pictures.runs.score import score
+from attnlab.explain.pictures.runs.whole import pipeline
+from attnlab.explain.pictures.runs.window import entropy, over_steps, window
 from attnlab.explain.reading import opens_at, read
 from attnlab.explain.sentence import Sentence
 from attnlab.explain.trained import Trained
@@ -231,7 +230,8 @@ def test_the_pipeline_shows_the_numbers_of_its_step(readings):
         rest = sum(tree["a"]) - sum(tree["a"][j] for j in heaviest)
         assert filled == pytest.approx([74 * tree["a"][j] for j in heaviest] + [74 * rest], abs=0.02)
         assert f"{tree['word']}: probability {tree['chance']:.3f}" in lines and tree["before"] in lines
-        assert any(line.startswith(f"softmax over {tree['scored']} of") for line in lines)
+        told = f"softmax over {tree['scored']} of {len(tree['a'])}, then the Gaussian"
+        assert told in lines
 
 
 def test_a_gaussian_has_a_dot_a_position_of_its_window_and_none_outside(readings):

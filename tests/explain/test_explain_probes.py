@@ -22,7 +22,8 @@ from attnlab.attention import (
     Location,
     ScaledDot,
 )
-from attnlab.explain import probes, spread
+from attnlab.explain import plane, probes
+from attnlab.explain.drawing import WIDTH
 from attnlab.explain.leading import lanes_of, leaders, opening
 from attnlab.explain.units import POINTS, ROWS, columns, units
 
@@ -180,6 +181,14 @@ def test_one_word_alone_has_the_weight_one_but_for_a_gaussian_that_is_not_divide
             assert found["sharp"] == "c is all but the state of that word"
 
 
+def test_where_no_word_has_a_score_no_corner_tells_of_one(asked):
+    query, states = asked
+    _, _, found = corners_of(LocalM(H, 1), Location(H, H, 3), query, states, t=9)
+    assert found["uniform_sum"] == found["peak"] == 0
+    assert found["level"] == found["sharp"] == "no word has a weight here"
+    assert found["single"] == pytest.approx(1) and "whatever its score" in found["alone"]
+
+
 def test_scores_that_do_not_differ_have_no_peak_and_it_is_told(asked):
     query, states = asked
     _, _, found = corners_of(Global(H), Dot(H, H), 0 * query, states)
@@ -254,18 +263,18 @@ def test_the_page_opens_where_the_runs_look_most_widely_but_not_at_a_last_step()
 
 def test_the_plane_is_the_one_in_which_the_states_are_longest(asked):
     states = asked[1][0].double()
-    found = spread.plane(states)
+    found = plane.plane(states)
     values = np.linalg.svd(states.numpy(), compute_uv=False) ** 2
     assert found["shares"] == pytest.approx((values / values.sum())[:2])
     flat = np.array(found["states"])
     assert (flat**2).sum(0) / (states.numpy() ** 2).sum() == pytest.approx(found["shares"])
-    assert np.array(spread.plane(states[:1])["states"]).shape == (1, 2)
+    assert np.array(plane.plane(states[:1])["states"]).shape == (1, 2)
 
 
 def placed(states, weights):
-    found, words = spread.plane(states), [f"word{j}" for j in range(len(states))]
+    found, words = plane.plane(states), [f"word{j}" for j in range(len(states))]
     steps = [{"a": row} for row in weights]
-    spread.placed(found, steps, words)
+    plane.placed(found, steps, words)
     return found, steps
 
 
@@ -283,18 +292,16 @@ def test_only_states_that_weigh_are_named_and_no_two_names_meet(asked):
     found, steps = placed(states, [steep, [1 / S] * S, [0.0] * S])
     words = [[mark["word"] for mark in step["marks"] if mark["word"]] for step in steps]
     assert words[0] == ["word0", "word1", "word2", "word3"]
-    assert len(words[1]) == spread.LABELS and len(words[2]) == 1
+    assert len(words[1]) == plane.LABELS and len(words[2]) == 1
     for step in steps:
         boxes = [
-            spread.Box(mark["x"], mark["y"] - 11, mark["x"] + 6.4 * len(mark["word"]), mark["y"] + 2)
+            plane.Box(mark["x"], mark["y"] - 11, mark["x"] + 6.4 * len(mark["word"]), mark["y"] + 2)
             for mark in step["marks"]
             if mark["word"]
         ]
         assert not any(one.meets(other) for i, one in enumerate(boxes) for other in boxes[:i])
         for box in boxes:
-            assert (
-                box.left >= 0 and box.right <= spread.WIDTH and box.top >= 0 and box.bottom <= spread.HEIGHT
-            )
+            assert box.left >= 0 and box.right <= WIDTH and box.top >= 0 and box.bottom <= plane.HEIGHT
         for mark in step["marks"]:
             if mark["word"]:
                 x, y = found["states"][int(mark["word"].removeprefix("word"))]

@@ -11,6 +11,7 @@ import attnlab
 from attnlab.explain.__main__ import main
 from attnlab.explain.following import TOP
 from attnlab.explain.reading import LONGEST, read
+from attnlab.explain.run_tables import run_tables
 from attnlab.explain.runs_text import runs_text
 from attnlab.explain.sentence import Sentence
 from attnlab.explain.trained import trained
@@ -142,6 +143,17 @@ def test_the_gold_alignment_is_shown_where_the_translation_is_the_reference(runs
     assert walk.page().count('stroke="var(--gold)" stroke-width="1.8"') == len(links)
     (other,) = trained([folder], sentence.source, None, sentence.target + " x", False, "cpu").readings
     assert other.gold is None and "another" in other.note
+
+
+def test_the_table_of_the_corners_has_a_row_a_step_and_nothing_that_a_slider_would_have_to_move(
+    runs, sentence
+):
+    _, found = both(runs, sentence, "scorer=dot decoder=post_combine window=local_p")
+    (table,) = run_tables("corners", found)
+    assert [row[0] for row in table.rows] == [str(step["t"]) for step in found.steps]
+    for row, step in zip(table.rows, found.steps, strict=True):
+        assert len(row) == len(table.head) and not any("{" in cell for cell in row)
+        assert row[table.head.index("peak")] == f"{step['corners']['peak']:.3f}"
 
 
 def test_a_model_without_attention_stands_beside_the_others(runs, sentence):

@@ -34,8 +34,9 @@ def _explain(options: argparse.Namespace) -> int:
     if options.text:
         print(walk.text(), end="")
     if options.svg is not None:
-        _write({options.svg / name: content for name, content in walk.svgs().items()})
-        _say(f"{len(walk.svgs())} pictures in {options.svg}", options)
+        files = {options.svg / name: content for name, content in walk.svgs().items()}
+        _write(files)
+        _say(f"{len(files)} pictures in {options.svg}", options)
     if page is not None:
         _write({page: walk.page()})
         _say(f"open {page}", options)

@@ -1,4 +1,4 @@
-"""Sizes and counts of the worked example, counted on the framework's own classes."""
+"""How both walkthroughs count, and the sizes of the worked example, counted on the framework's classes."""
 
 # ruff: noqa: RUF001 (mathematical signs)
 
@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from attnlab.attention import Additive, Attention, Dot, LocalM
+from attnlab.attention import Additive, Attention, Dot, General, LocalM
 from attnlab.explain import example
 from attnlab.model import Combine
 
@@ -27,6 +27,36 @@ def parameters(module: nn.Module) -> int:
 def shape(values: torch.Tensor) -> str:
     """Such as `4 × 8`."""
     return " × ".join(map(str, values.shape))
+
+
+def entropy(weights: torch.Tensor) -> float:
+    """Of weights divided by their sum, in nats; 0 where there are none."""
+    shares = weights[weights > 0] / weights.sum()
+    return float(-(shares * shares.log()).sum()) + 0.0  # a 0 without a sign
+
+
+def refused(query_dim: int, key_dim: int, units: int) -> tuple[str, list[int]]:
+    """What a dot product of two sizes is told, and the two ways out.
+
+    Args:
+        query_dim: H.
+        key_dim: K.
+        units: of the additive score.
+
+    Returns:
+        The framework's own message, empty where the sizes are equal; the parameters of `general` and of
+        `additive`, which join the two.
+    """
+    try:
+        Dot(query_dim, key_dim)
+        refusal = ""
+    except ValueError as error:
+        refusal = str(error)
+    with torch.device("meta"):
+        ways = [
+            parameters(made) for made in (General(query_dim, key_dim), Additive(query_dim, key_dim, units))
+        ]
+    return refusal, ways
 
 
 def sizes() -> dict[str, Any]:
@@ -55,14 +85,13 @@ def sizes() -> dict[str, Any]:
         "additive": parameters(funnel),
         "W_c": shape(readout.W_c.weight),
         "combine": parameters(readout),
-        "recall": [_entropy(attention, size, length) for length in lengths],
+        "recall": [_level(attention, size, length) for length in lengths],
     }
 
 
-def _entropy(attention: Attention, size: int, length: int) -> float:
-    """Of equal scores in the middle of a source, in nats."""
+def _level(attention: Attention, size: int, length: int) -> float:
+    """The entropy of equal scores in the middle of a source."""
     with torch.no_grad():
         memory = attention.prepare(torch.zeros(1, length, size).double(), torch.tensor([length]))
         found = attention(torch.zeros(1, 1, size).double(), memory, torch.tensor([length // 2]))
-    shares = found.weights[found.weights > 0]
-    return float(-(shares * shares.log()).sum())
+    return entropy(found.weights)

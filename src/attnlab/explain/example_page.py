@@ -100,7 +100,6 @@ def _choice(
         options=options,
         pictures=pictures,
         chosen=chosen,
-        kind="wide",
         lang=lang,
     )
 

@@ -7,6 +7,8 @@ and where it calls its scorer, so any decoder order and any scorer or window of 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -15,6 +17,7 @@ from torch import Tensor, nn
 from attnlab.attention import Attention, LocalP, Memory, Positions, Window
 from attnlab.attention.attention import masked_softmax
 from attnlab.explain import probes
+from attnlab.explain.counted import entropy
 from attnlab.explain.leading import leaders
 from attnlab.explain.units import units
 
@@ -54,38 +57,47 @@ def follow(run: Loaded, ids: list[int], written: list[int]) -> Followed:
             torch.tensor([ids], device=device), torch.tensor([len(ids)], device=device)
         )
     attention: Attention | None = model.decoder.attention
-    asked: list[tuple[Tensor, Memory, Tensor]] = []
-    scored: list[Tensor] = []
-    hooks = []
-    if attention is not None:
-        hooks = [
-            attention.register_forward_pre_hook(lambda _, given: asked.append(given)),
-            attention.scorer.register_forward_hook(lambda _, given, scores: scored.append(scores)),
-        ]
+    queries: list[Tensor] = []
     steps: list[Tree] = []
     token = model.start
-    try:
-        for emitted in written:
-            with torch.no_grad():
-                readout, attended, state = model.step(torch.tensor([[token]], device=device), state, memory)
-                logits = model.logits(readout).flatten().double()
-                chance = (logits[emitted] - logits.logsumexp(0)).exp()
-            step: Tree = {"norm": float(attended.context.norm()), "chance": float(chance)}
-            if attention is not None:
-                weights = attended.dense(len(ids)).flatten().double().cpu()
-                context = attended.context.flatten().double().cpu()
-                step |= _asked(attention, *asked[-1], scored[-1].flatten(), weights)
-                step |= _placed(weights, context, memory.states[0].double().cpu())
-            steps.append(step)
-            token = emitted
-    finally:
-        for hook in hooks:
-            hook.remove()
+    for emitted in written:
+        with torch.no_grad(), _heard(attention) as heard:
+            readout, attended, state = model.step(torch.tensor([[token]], device=device), state, memory)
+            logits = model.logits(readout).flatten().double()
+            chance = (logits[emitted] - logits.logsumexp(0)).exp()
+        step: Tree = {"norm": float(attended.context.norm()), "chance": float(chance)}
+        if attention is not None:
+            weights = attended.dense(len(ids)).flatten().double().cpu()
+            context = attended.context.flatten().double().cpu()
+            step |= _asked(attention, *heard["asked"], heard["scores"].flatten(), weights)
+            step |= _placed(weights, context, memory.states[0].double().cpu())
+            queries.append(heard["asked"][0])
+        steps.append(step)
+        token = emitted
     if not all(step.get("units") for step in steps):
         for step in steps:  # a picture has them at all steps or at none
             step["units"] = None
-    middle = asked[len(asked) // 2][0] if asked else None
-    return Followed(steps, memory, middle)
+    return Followed(steps, memory, queries[len(queries) // 2] if queries else None)
+
+
+@contextmanager
+def _heard(attention: Attention | None) -> Iterator[Tree]:
+    """The latest call while the block runs: `asked` (s, memory, t) and `scores`.
+
+    A block is one step of the model: the probes, which ask the same attention, are not heard.
+    """
+    found: Tree = {}
+    hooks = []
+    if attention is not None:
+        hooks = [
+            attention.register_forward_pre_hook(lambda _, given: found.update(asked=given)),
+            attention.scorer.register_forward_hook(lambda _, given, scores: found.update(scores=scores)),
+        ]
+    try:
+        yield found
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 def _asked(
@@ -102,6 +114,7 @@ def _asked(
             places = where.places.flatten()
             inside = where.inside.flatten() & (places <= memory.reachable)
         entering = window.on_scores(raw[None, None], where)
+        inside = inside & ~entering.flatten().isneginf()  # by -inf a window hides a place
         share = masked_softmax(entering, inside[None, None]).flatten()
         places = (places - 1).clamp(0, size - 1)
         own, e, a = (row[inside].tolist() for row in (raw, entering.flatten(), share))
@@ -167,12 +180,10 @@ def _slopes(
 
 def _placed(weights: Tensor, context: Tensor, states: Tensor) -> Tree:
     """The weights, how they spread, and where the context lies."""
-    total = float(weights.sum())
-    shares = weights[weights > 0] / (total or 1)
     return {
         "a": weights.tolist(),
-        "sum": total,
-        "entropy": float(-(shares * shares.log()).sum()) + 0.0,
+        "sum": float(weights.sum()),
+        "entropy": entropy(weights),
         "cosine": nn.functional.cosine_similarity(context, states, dim=-1).tolist(),
         "distance": (context - states).abs().mean(-1).tolist(),
     }

@@ -12,10 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attnlab.attention import Additive, Attention, Dot, General, Global, LocalM, LocalP, Positions
+from attnlab.attention import Additive, Attention, Dot, Global, LocalM, LocalP, Positions
 from attnlab.attention.attention import masked_softmax
 from attnlab.explain import example
-from attnlab.explain.counted import parameters, sizes
+from attnlab.explain.counted import entropy, refused, sizes
 from attnlab.explain.example import Point, Vector
 
 Tree = dict[str, Any]
@@ -181,17 +181,13 @@ def _corners(states: Tensor) -> Tree:
         return _vector(found.dense(len(among)).flatten())
 
     s = _tensor(example.STEPS[example.STEP - 1])
-    try:
-        Dot(_SIZE, 6)
-        refusal = ""
-    except ValueError as error:
-        refusal = str(error)
+    refusal, ways = refused(_SIZE, 6, _UNITS)
     return {
         "uniform": attend(torch.zeros_like(s), states),
         "peaked": attend(example.PEAK * s, states),
         "single": attend(s, states[:1]),
         "refusal": refusal,
-        "ways": [parameters(made) for made in (General(4, 6), Additive(4, 6, _UNITS))],
+        "ways": ways,
     }
 
 
@@ -220,7 +216,7 @@ def _windows(point: Point) -> tuple[Tree, Tree]:
                 s.view(1, 1, -1), torch.tensor([point.places]), torch.tensor([point.step])
             )
             row = weights(point.places, point.step)
-            growth[name] = [_entropy(weights(size, (size + 1) // 2)) for size in range(1, example.GROWTH + 1)]
+            growth[name] = [entropy(weights(size, (size + 1) // 2)) for size in range(1, example.GROWTH + 1)]
         places = torch.arange(1, point.places + 1) if where is None else where.places[where.inside]
         shown[name] = {
             "weights": [*_list(row), *[0.0] * (example.LONGEST - point.places)],
@@ -228,7 +224,7 @@ def _windows(point: Point) -> tuple[Tree, Tree]:
             "scored": len(places),
             "first": int(places[0]),
             "last": int(places[-1]),
-            "entropy": _entropy(row),
+            "entropy": entropy(row),
             **({} if where is None else {"centre": float(where.centre)}),
         }
     # As high as the weights of equal scores, so that the bars inside stand on the line.
@@ -252,12 +248,6 @@ def _local_p(half_width: int) -> LocalP:
         made.W_p.weight.copy_(_tensor(example.W_P))
         made.v_p.copy_(_tensor(example.V_P))
     return made
-
-
-def _entropy(weights: Tensor) -> float:
-    """Of the weights over their sum, in nats."""
-    shares = weights[weights > 0] / weights.sum()
-    return float(-(shares * shares.log()).sum()) + 0.0
 
 
 def _tensor(values: Any) -> Tensor:

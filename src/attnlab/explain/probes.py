@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnlab.attention import Additive, Attention, Dot, General, Memory, Scorer
+from attnlab.attention import Attention, LocalP, Memory, Scorer
+from attnlab.explain.counted import entropy, refused
 
 Tree = dict[str, Any]
 LONGEST = 60
@@ -23,6 +24,7 @@ _LEVEL = 0.005
 """Bars that differ by less of their height are equal."""
 _SAME = 5e-4
 """Two numbers that differ by less are the same on a picture."""
+_NOTHING = "no word has a weight here"
 
 
 class Stretched(Scorer):
@@ -93,31 +95,37 @@ def corners(attention: Attention, query: Tensor, memory: Memory, at: Tensor, bes
         "times": times,
         "single": single,
     }
-    return found | _notes(found)
+    return found | _notes(found, "the Gaussian" if isinstance(attention.window, LocalP) else "the window")
 
 
-def _notes(found: Tree) -> Tree:
-    """What each corner shows here, told from its numbers."""
+def _notes(found: Tree, by: str) -> Tree:
+    """What each corner shows here, told from its numbers; `by` is what acts on the weights."""
     inside = [value for value in found["uniform"] if value > 0]
     flat = bool(inside) and max(inside) - min(inside) < _LEVEL * max(inside)
     whole = abs(found["uniform_sum"] - 1) < _SAME
-    if flat and whole:
+    if not inside:
+        level = _NOTHING
+    elif flat and whole:
         level = (
             f"equal shares; c is the mean of {'one state' if len(inside) == 1 else f'{len(inside)} states'}"
         )
     elif whole:
-        level = "unequal: the Gaussian bends them; sum 1"
+        level = f"unequal: {by} bends them; sum 1"
     else:
-        level = "unequal: the Gaussian; not divided again"
-    if found["peak"] >= SURE:
+        level = f"{'not 1' if flat else 'unequal'}: {by}; not divided again"
+    if not found["peak"]:
+        sharp = _NOTHING
+    elif found["peak"] >= SURE:
         sharp = "c is all but the state of that word"
-    elif found["peak"] / (found["peaked_sum"] or 1.0) >= SURE:
-        sharp = "all of it, but for the Gaussian's factor"
+    elif found["peak"] / found["peaked_sum"] >= SURE:
+        sharp = f"all of it, but for {by}'s factor"
     else:
         sharp = "two scores are too close for a peak"
     alone = "c is its state, whatever its score"
-    if abs(found["single"] - 1) >= _SAME:
-        alone = "not 1: the Gaussian's factor, not divided again"
+    if not found["single"]:
+        alone = _NOTHING
+    elif abs(found["single"] - 1) >= _SAME:
+        alone = f"not 1: {by}'s factor, not divided again"
     return {"level": level, "sharp": sharp, "alone": alone}
 
 
@@ -133,16 +141,7 @@ def sizes(scorer: Scorer) -> Tree:
     own = width != other
     if not own:
         other = max(1, other // 2) if other > 1 else 2
-    try:
-        Dot(width, other)
-        refusal = ""
-    except ValueError as error:
-        refusal = str(error)
-    with torch.device("meta"):
-        ways = [
-            sum(p.numel() for p in made.parameters())
-            for made in (General(width, other), Additive(width, other, width))
-        ]
+    refusal, ways = refused(width, other, width)
     return {
         "H": width,
         "K": other,
@@ -170,9 +169,7 @@ def growth(attention: Attention, query: Tensor) -> list[float]:
     for size in range(1, LONGEST + 1):
         memory = attention.prepare(states[:, :size], torch.tensor([size], device=query.device))
         at = torch.tensor([(size + 1) // 2], device=query.device)
-        weights = attention(query, memory, at).dense(size).flatten().double()
-        shares = weights[weights > 0] / weights.sum()
-        curve.append(float(-(shares * shares.log()).sum()) + 0.0)
+        curve.append(entropy(attention(query, memory, at).dense(size).double()))
     return curve
 
 

@@ -1,7 +1,5 @@
 """What a trained run does with one sentence: the numbers behind its pictures, with their words."""
 
-# ruff: noqa: RUF001 (mathematical signs)
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -12,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from attnlab.errors import UserError
-from attnlab.explain import probes, spread
+from attnlab.explain import plane, probes
+from attnlab.explain.counted import parameters, shape
 from attnlab.explain.filling import printable, short
 from attnlab.explain.following import Followed, follow
 from attnlab.explain.formulas import formula
@@ -121,7 +120,7 @@ def read(run: Loaded, name: str, sentence: str, target: str | None) -> Reading:
         if facts["attends"]:
             _words(step, labels)
     if facts["attends"]:
-        spread.placed(facts["plane"], steps, labels)
+        plane.placed(facts["plane"], steps, labels)
     unknown, count = run.unknown([sentence])
     if unknown:
         cut = f"{unknown} of {count} source pieces are unknown to this model, marked ?. {cut}".rstrip()
@@ -169,7 +168,8 @@ def _words(step: Tree, labels: Sequence[str]) -> None:
         slope=step["slopes"]["rows"][0][0],
         verdict="the same state" if heaviest == nearest else "another state",
     )
-    step["corners"]["peak_word"] = labels[step["corners"]["peak_at"]]
+    corners = step["corners"]
+    corners["peak_word"] = labels[corners["peak_at"]] if corners["peak"] else None
     step["pipe"] = lanes_of(step["a"], step["e"], labels)
     places = step["slopes"].pop("of")
     step["slopes"]["words"] = [None if place is None else labels[place] for place in places]
@@ -194,10 +194,8 @@ def _facts(run: Loaded, found: Followed, size: int) -> Tree:
         "numbers": width if attention is None else width * size,
         "final": _final(run.model.encoder, size),
         "readout": ", ".join(readout) or "no matrix: r_t = s_t",
-        "R": decoder.readout.size,
-        "W_c": next((shape[4:] for shape in readout if shape.startswith("W_c ")), None),
+        "W_c": next((told[4:] for told in readout if told.startswith("W_c ")), None),
         "factors": dict((run.config.get("about") or {}).get("factors") or {}),
-        "V": run.target_tokenizer.size,
     }
     if attention is not None:
         scorer, window = attention.scorer, attention.window
@@ -205,13 +203,13 @@ def _facts(run: Loaded, found: Followed, size: int) -> Tree:
         facts |= {
             "formula": formula(scorer),
             "scorer": _shapes(scorer) + (f"; window: {_shapes(window)}" if list(window.parameters()) else ""),
-            "parameters": sum(value.numel() for value in attention.parameters()),
+            "parameters": parameters(attention),
             "D": getattr(window, "half_width", None),
             "local": bool(window.local),
             "columns": columns(scorer),
             "sizes": probes.sizes(scorer),
             "growth": probes.growth(attention, found.query),
-            "plane": spread.plane(states[0].double().cpu()),
+            "plane": plane.plane(states[0].double().cpu()),
             "on_scores": any(step["raw"] != step["e"] for step in found.steps),
             "on_weights": any(_differ(step["share"], step["a"]) for step in found.steps),
         }
@@ -240,4 +238,4 @@ def _shapes(part: nn.Module) -> str:
 
 def _shape(name: str, value: Tensor) -> str:
     """Such as `W 128 × 256`."""
-    return f"{name.removesuffix('.weight')} {' × '.join(map(str, value.shape))}"
+    return f"{name.removesuffix('.weight')} {shape(value)}"

@@ -23,6 +23,16 @@ _PER_STEP: dict[str, list[tuple[str, str, int | None]]] = {
         ("heaviest", "heaviest", None),
         ("nearest", "nearest", None),
     ],
+    "corners": [
+        _WORD,
+        ("equal", "corners.uniform_top", 3),
+        ("sum", "corners.uniform_sum", 3),
+        ("times", "corners.times", None),
+        ("peak", "corners.peak", 3),
+        ("sum", "corners.peaked_sum", 3),
+        ("of", "corners.peak_word", None),
+        ("alone", "corners.single", 3),
+    ],
     "window": [
         _WORD,
         ("centre", "centre", 2),
@@ -54,8 +64,6 @@ def run_tables(step: str, reading: Reading) -> list[Table]:
         rows = [["matrices", facts["scorer"]], ["parameters", f"{facts['parameters']:,}"]]
         said = facts["formula"]
         return [Table("{name}", ["score", said if said.startswith("e_j") else Verbatim(said)], rows)]
-    if step == "corners":
-        return [_corners()]
     if step not in _PER_STEP:
         return []
     head = ["step", *(head for head, _, _ in _PER_STEP[step])]
@@ -70,7 +78,7 @@ def _rows(step: str, reading: Reading) -> list[list[str]]:
     for tree in reading.steps:
         cells = []
         for _, path, digits in _PER_STEP[step]:
-            value = tree[path]
+            value = filling.lookup(tree, path)
             text = str(value) if digits is None else None if value is None else filling.shown(value, digits)
             cells.append(Verbatim("–" if value is None or text is None else text))
         rows.append([str(tree["t"]), *cells])
@@ -86,6 +94,7 @@ def _by_length(reading: Reading) -> Table:
 
 
 def _corners() -> Table:
+    """What the picture says of the corners."""
     rows = [
         ["equal scores", "{corners.uniform_top:3}", "{corners.uniform_sum:3}", "{corners.level}"],
         [
@@ -135,6 +144,8 @@ def full_tables(step: str, reading: Reading) -> list[Table]:
     if step == "context":
         columns = [("weight", "a", 3), ("cosine", "cosine", 3), ("distance", "distance", 4)]
         return [_listed(reading, "the context and each state", columns)]
+    if step == "corners":
+        return [_corners()]
     return []
 
 

@@ -75,7 +75,6 @@ def add_gold(reading: Reading, sentence: Sentence, run: Loaded) -> None:
     if sentence.reference is None or reading.text.split() != sentence.reference.split():
         reading.note = "The gold alignment belongs to the reference, and this translation is another."
         return
-    assert sentence.reference is not None
     tokenizer = run.target_tokenizer
     known = [*tokenizer.encode([sentence.reference])[0], tokenizer.end]
     # A search may have put the reference's words together of other pieces than its tokeniser would.

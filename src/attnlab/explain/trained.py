@@ -108,8 +108,8 @@ def _names(folders: Sequence[Path]) -> list[str]:
     """Of each run a name that no other has: its cell; where that is not enough its seed, folder, place."""
     configs = [read_config(folder) for folder in folders]
     cells = [config.get("cell") or {} for config in configs]
-    differ = [axis for axis in _AXES if len({str(cell.get(axis)) for cell in cells}) > 1 or axis == "decoder"]
-    kept = [axis for axis in _AXES if axis in differ or (axis != "encoder")]
+    same = len({str(cell.get("encoder")) for cell in cells}) == 1
+    kept = [axis for axis in _AXES if axis != "encoder" or not same]
     names = [", ".join(str(cell[axis]) for axis in kept if cell.get(axis)) for cell in cells]
     names = [name or folder.name for name, folder in zip(names, folders, strict=True)]
     seeds, places = [f"seed {config.get('seed')}" for config in configs], [str(folder) for folder in folders]

@@ -7,7 +7,7 @@ from typing import Protocol
 from attnlab.explain.example_page import example_page
 from attnlab.explain.numbers import numbers
 from attnlab.explain.palette import light
-from attnlab.explain.pictures import pictures
+from attnlab.explain.pictures.example import pictures
 from attnlab.explain.tables import tables
 from attnlab.explain.text import example_text
 

@@ -8,6 +8,7 @@ moves.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +34,9 @@ def render(scripts: Sequence[str], panel: str, data: Mapping[str, Any], /, **par
     """
     early = base.asset("js", "early.js")
     texts = [base.asset("js", "core.js"), *(_text("js", f"{name}.js") for name in scripts)]
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE / "template"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        keep_trailing_newline=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     styles = [*(base.asset("css", f"{name}.css") for name in _STYLES), _text("css", "walk.css")]
-    return environment.get_template("walk.html.j2").render(
+    template = _environment().get_template("walk.html.j2")
+    return template.render(
         policy=base.policy([early, *texts]),
         early=Markup(early),
         styles=[Markup(style) for style in styles],
@@ -56,10 +50,20 @@ def render(scripts: Sequence[str], panel: str, data: Mapping[str, Any], /, **par
 
 def fragment(name: str, /, **parts: Any) -> Markup:
     """A small template of this package, filled."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE / "template"), autoescape=True, undefined=jinja2.StrictUndefined
+    return Markup(_environment().get_template(name).render(**parts))
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    """One for all templates, each of which it compiles once."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE / "template"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    return Markup(environment.get_template(name).render(**parts))
 
 
 def marked(templates: Sequence[str], tree: Mapping[str, Any]) -> list[Markup]:

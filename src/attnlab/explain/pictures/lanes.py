@@ -28,7 +28,7 @@ def lanes(key: str, factors: Mapping[str, str], shape: str | None, title: str) -
     Args:
         key: the picture's.
         factors: what the order declares about itself.
-        shape: of W_c, such as `4 × 8`; None where the readout has none.
+        shape: of W_c, such as `4 × 8`, or a template of it; None where the readout has none.
         title: the order's name.
     """
     asks, goes = factors.get("asks", "none"), factors.get("context_goes_to", "readout")

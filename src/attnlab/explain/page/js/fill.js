@@ -49,5 +49,5 @@
     }
   }
 
-  Object.assign(attnlab, { update, fill });
+  Object.assign(attnlab, { update });
 })();

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from attnlab.explain.drawing import Bound, Picture
 from attnlab.explain.following import TOP
-from attnlab.explain.pictures.words import Column, listed, signed, whole
+from attnlab.explain.pictures.runs.listing import Column, listed, signed, whole
 from attnlab.explain.reading import Reading
 
 

@@ -42,7 +42,6 @@ def _rows(made: Picture, reading: Reading, heads: list[str], count: int) -> None
     steps = [step["units"] for step in reading.steps]
     largest = max(abs(row["value"]) for found in steps for row in found["rows"]) or 1.0
     reach = (26 if len(heads) == 5 else 60) / largest
-    rest = max((abs(found["rest"]["value"]) for found in steps), default=0.0)
     made.text(4, 94, "the score of {heaviest}, step {t}", size=12, bold=True)
     for head, x in zip([*heads, "gives"], [*places, 452], strict=True):
         made.text(x, 114, head, size=11, anchor="end", fill="muted")
@@ -58,7 +57,7 @@ def _rows(made: Picture, reading: Reading, heads: list[str], count: int) -> None
         made.text(452, y + 13, f"{{units.rows.{k}.value:3}}", size=12, anchor="end")
     bottom = 120 + _ROW * count
     made.line(zero, 116, zero, bottom, "line-strong")
-    if rest or steps[0]["rest"]["count"]:
+    if steps[0]["rest"]["count"]:
         told = (
             "{units.rest.count} others: {units.rest.up} up, {units.rest.gain:+2}; {units.rest.down} down, "
             "{units.rest.loss:+2}"

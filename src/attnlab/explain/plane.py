@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from attnlab.explain.drawing import WIDTH
+
 Tree = dict[str, Any]
 NAMED = 0.02
 """A state with more weight than this is named."""
 LABELS = 6
 """States that are named at most: the heaviest."""
-WIDTH, HEIGHT, EDGE = 460.0, 276.0, 30.0
+HEIGHT, EDGE = 276.0, 30.0
 """Of the picture, in its units, and what is left free around the states."""
 _LETTER, _LINE = 6.4, 14.0
 _RING = 12.0

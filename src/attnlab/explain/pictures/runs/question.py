@@ -5,7 +5,7 @@ from __future__ import annotations
 from attnlab.explain.drawing import WIDTH, Bound, Picture
 from attnlab.explain.filling import short
 from attnlab.explain.leading import BEST
-from attnlab.explain.pictures.words import widest
+from attnlab.explain.pictures.runs.listing import widest
 from attnlab.explain.reading import Reading
 
 _TOP, _FLOOR = 42.0, 160.0

@@ -1,4 +1,4 @@
-"""Pictures of a trained run that list every source word, and the chain of its context."""
+"""A row a source word: what pictures of a run are listed by, and how wide its label is."""
 
 from __future__ import annotations
 
@@ -48,25 +48,3 @@ def signed(values: Sequence[float | None]) -> Callable[[float], tuple[float, flo
     low, high = min(0.0, *there), max(0.0, *there)
     span = (high - low) or 1.0
     return lambda room: (room * -low / span, room / span)
-
-
-def context(reading: Reading) -> Picture:
-    """Share, cosine and distance of every source word."""
-    made = Picture(
-        "context",
-        "What the context of {name} is near to",
-        "At step {t} the context is {norm:2} long. Heaviest: {heaviest}; nearest: {nearest}, {verdict}.",
-        height=74 + 19 * len(reading.source),
-    )
-    cosines = [value for step in reading.steps for value in step["cosine"]]
-    distances = [value for step in reading.steps for value in step["distance"]]
-    columns: list[Column] = [
-        ("weight", "a", 3, "gold", whole),
-        ("cosine", "cosine", 3, "accent", signed(cosines)),
-        ("distance", "distance", 4, "muted", signed(distances)),
-    ]
-    listed(made, reading, columns)
-    bottom = 26 + 19 * len(reading.source)
-    made.text(4, bottom + 20, "c is {norm:2} long; heaviest: {heaviest};", size=12)
-    made.text(4, bottom + 38, "nearest: {nearest}, {verdict}", size=12)
-    return made

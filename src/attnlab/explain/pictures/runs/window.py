@@ -1,4 +1,7 @@
-"""Step 8 of a run: how widely it looks, over the steps and as the source grows; axes that all runs share."""
+"""Step 8 of a run: its window, and how widely it looks over the steps and as the source grows.
+
+The axes of entropy are the same for all runs.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,47 @@ import math
 from attnlab.explain.drawing import WIDTH, Bound, Picture
 from attnlab.explain.probes import LONGEST, ceiling
 from attnlab.explain.reading import Reading
+
+
+def window(reading: Reading) -> Picture:
+    """The weights in their window, and the entropy of every step."""
+    facts, size = reading.facts, len(reading.source)
+    made = Picture(
+        "window",
+        "The window of {name}",
+        "At step {t}, for {word}, {scored} of the source positions are scored, {first} to {last}; the "
+        "largest weight is {top:2}, on {heaviest}; entropy {entropy:2}.",
+        height=286,
+    )
+    step, base, tall = (WIDTH - 20) / size, 112, 84
+    made.text(8, 16, "step {t}, {word}: {scored} scored, {first} to {last}", size=12, bold=True)
+    for k in range(size):
+        x = 10 + step * k
+        made.rect(x + 1, base + 2, max(step - 2, 1), 3, "line-strong")
+        made.rect(x + 1, Bound(f"a.{k}", -tall, base), max(step - 2, 1), Bound(f"a.{k}", tall), "heat", rx=1)
+    made.line(
+        Bound("first", step, 10 - step),
+        base + 10,
+        Bound("last", step, 10),
+        base + 10,
+        "gold",
+        stroke_width=2.4,
+    )
+    if facts["local"]:
+        centre = Bound("centre", step, 10 - step / 2)
+        made.line(centre, base - tall, centre, base + 16, "gold", stroke_dasharray="3 3")
+        reach = "" if facts["D"] is None else f", D = {facts['D']}"
+        made.text(452, base + 30, "centre {centre:1}" + reach, size=12, anchor="end", fill="muted")
+    if "gauss" in reading.steps[0]:
+        for k in range(size):  # a dot a position: the Gaussian is asked nowhere else, and not outside
+            at = 10 + step * (k + 0.5), Bound(f"gauss.{k}", -tall, base)
+            made.add(
+                "circle", cx=at[0], cy=at[1], r=2.4, fill="warn", fill_opacity=Bound(f"outside.{k}", -1, 1)
+            )
+    made.text(8, base + 30, "weights of the source positions", size=12, fill="muted")
+    made.text(8, 174, "entropy of the weights, nats, step by step; now {entropy:2}", size=12, bold=True)
+    over_steps(made, reading, 30, 258, 70)
+    return made
 
 
 def over_steps(made: Picture, reading: Reading, left: float, base: float, tall: float) -> None:

@@ -1,10 +1,11 @@
-"""Step 5 of a run: its context as a chain of scaled states, beside the hard choice."""
+"""Step 5 of a run: its context as a chain of scaled states, beside the hard choice; what it is near to."""
 
 from __future__ import annotations
 
 from attnlab.explain.drawing import Bound, Picture
+from attnlab.explain.pictures.runs.listing import Column, listed, signed, whole
+from attnlab.explain.plane import HEIGHT, LABELS, NAMED, axes
 from attnlab.explain.reading import Reading
-from attnlab.explain.spread import HEIGHT, LABELS, NAMED, axes
 
 
 def plane(reading: Reading) -> Picture:
@@ -84,3 +85,25 @@ def _legend(made: Picture) -> None:
     made.text(
         8, y + 36, "%: part of the states' squared lengths that lies along the axis", size=11, fill="muted"
     )
+
+
+def context(reading: Reading) -> Picture:
+    """Share, cosine and distance of every source word."""
+    made = Picture(
+        "context",
+        "What the context of {name} is near to",
+        "At step {t} the context is {norm:2} long. Heaviest: {heaviest}; nearest: {nearest}, {verdict}.",
+        height=74 + 19 * len(reading.source),
+    )
+    cosines = [value for step in reading.steps for value in step["cosine"]]
+    distances = [value for step in reading.steps for value in step["distance"]]
+    columns: list[Column] = [
+        ("weight", "a", 3, "gold", whole),
+        ("cosine", "cosine", 3, "accent", signed(cosines)),
+        ("distance", "distance", 4, "muted", signed(distances)),
+    ]
+    listed(made, reading, columns)
+    bottom = 26 + 19 * len(reading.source)
+    made.text(4, bottom + 20, "c is {norm:2} long; heaviest: {heaviest};", size=12)
+    made.text(4, bottom + 38, "nearest: {nearest}, {verdict}", size=12)
+    return made

@@ -1,38 +1,9 @@
-"""The pictures of a trained run on one sentence; all but the map move with the step."""
+"""Step 1 of a run: the states that its decoder can look at."""
 
 from __future__ import annotations
 
 from attnlab.explain.drawing import Picture
-from attnlab.explain.pictures.lamps import beams
-from attnlab.explain.pictures.lanes import lanes
-from attnlab.explain.pictures.limits import corners
-from attnlab.explain.pictures.mixture import plane
-from attnlab.explain.pictures.one_step import pipeline
-from attnlab.explain.pictures.run_softmax import shares, slopes
-from attnlab.explain.pictures.run_window import heat, window
-from attnlab.explain.pictures.spreading import entropy
-from attnlab.explain.pictures.summands import score
-from attnlab.explain.pictures.words import context
 from attnlab.explain.reading import Reading
-
-
-def pictures_of(reading: Reading) -> dict[str, list[Picture]]:
-    """Of each step its pictures; none where a model without attention has nothing to show."""
-    made: dict[str, list[Picture]] = {
-        "bottleneck": [doorways(reading)],
-        "lanes": [lanes("lanes", reading.facts["factors"], reading.facts["W_c"], "{name}")],
-    }
-    if reading.attends:
-        made |= {
-            "question": [beams(reading)],
-            "score": [score(reading)],
-            "softmax": [shares(reading), slopes()],
-            "context": [plane(reading), context(reading)],
-            "corners": [corners(reading)],
-            "window": [window(reading), entropy(reading)],
-            "whole": [pipeline(reading), heat(reading)],
-        }
-    return made
 
 
 def doorways(reading: Reading) -> Picture:

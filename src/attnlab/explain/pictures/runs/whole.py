@@ -1,11 +1,13 @@
-"""Step 9 of a run: one step of its decoder from the words to the next word, in its own order."""
+"""Step 9 of a run: one step of its decoder, from the words to the next word, and the map of all steps."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attnlab.explain.drawing import Bound, Picture
+from attnlab.explain.drawing import WIDTH, Bound, Picture
+from attnlab.explain.filling import short
 from attnlab.explain.leading import SHOWN
+from attnlab.explain.pictures.runs.listing import LETTER, widest
 from attnlab.explain.reading import Reading
 
 _LANES = (50, 130, 210, 290)
@@ -43,7 +45,8 @@ def _words(made: Picture, reading: Reading) -> None:
     states = f"encoder, once: {facts['S']} state{plural} of {facts['K']} numbers"
     made.text(170, 52, states, anchor="middle", size=12)
     made.rect(10, 110, 320, 24, "accent-soft", rx=6)
-    window = ", then the Gaussian" if facts.get("on_weights") else ""
+    by = "the Gaussian" if "gauss" in reading.steps[0] else "the window"
+    window = f", then {by}" if facts.get("on_weights") else ""
     made.text(170, 126, f"softmax over {{scored}} of {facts['S']}{window}", anchor="middle", size=12)
     count = min(SHOWN, facts["S"])
     for k, x in enumerate(_LANES[: count + (facts["S"] > SHOWN)]):
@@ -94,3 +97,66 @@ def _lane(made: Picture, factors: Mapping[str, str]) -> None:
     made.node(400, 86, 68, 36, "s_(t-1)", stroke="ink")
     made.node(400, 180, 92, 40, "RNN step", stroke="ink")
     made.node(400, 292, 68, 40, "s_t", stroke="ink")
+
+
+def heat(reading: Reading) -> Picture:
+    """All steps at once, with the gold links outlined."""
+    across, down = reading.source, reading.target
+    left = 14 + widest(down)
+    size = max(13.0, min(26.0, (WIDTH - left - 14) / len(across)))
+    top = 16 + widest(across) * 0.86
+    slant = LETTER * len(short(across[-1])) * 0.5
+    made = Picture(
+        "heat",
+        "Where {name} looked at every step",
+        "A map with a row for each word written and a column for each source word; the row of step {t}, "
+        "{word}, is outlined. Its largest weight is {top:2}, on {heaviest}.",
+        height=top + 34 + size * len(down),
+        width=max(WIDTH, left + size * len(across) + slant),
+    )
+    for j, word in enumerate(across):
+        x = left + size * (j + 0.5) + 4
+        turn = f"rotate(-60 {x:.1f} {top - 5:.1f})"
+        made.text(x, top - 5, short(word), size=11, transform=turn)
+    for i, word in enumerate(down):
+        y = top + size * i
+        made.text(left - 6, y + size * 0.5 + 4, short(word), size=11, anchor="end")
+        for j, weight in enumerate(reading.steps[i]["a"]):
+            x = left + size * j
+            made.rect(x + 0.5, y + 0.5, size - 1, size - 1, "heat-empty")
+            if weight > 0.004:
+                made.rect(x + 0.5, y + 0.5, size - 1, size - 1, "heat", fill_opacity=weight)
+    for i, j in reading.gold or ():
+        made.rect(
+            left + size * j + 1,
+            top + size * i + 1,
+            size - 2,
+            size - 2,
+            "none",
+            stroke="gold",
+            stroke_width=1.8,
+        )
+    made.rect(
+        left - 1,
+        Bound("t", size, top - size - 1),
+        size * len(across) + 2,
+        size + 2,
+        "none",
+        stroke="ink",
+        stroke_width=1.5,
+    )
+    _scale(made, left, top + size * len(down) + 14, gold=bool(reading.gold))
+    return made
+
+
+def _scale(made: Picture, x: float, y: float, *, gold: bool) -> None:
+    """Which colour stands for which weight, and what an outline is."""
+    made.text(x - 6, y + 10, "weight", size=11, anchor="end", fill="muted")
+    for k, weight in enumerate((0.0, 0.25, 0.5, 0.75, 1.0)):
+        at = x + 42 * k
+        made.rect(at, y, 13, 13, "heat-empty")
+        made.rect(at, y, 13, 13, "heat", fill_opacity=weight)
+        made.text(at + 16, y + 10, f"{weight:g}", size=11, fill="muted")
+    if gold:
+        made.rect(x + 218, y + 1, 11, 11, "none", stroke="gold", stroke_width=1.8)
+        made.text(x + 234, y + 10, "gold link", size=11, fill="muted")
