@@ -69,9 +69,10 @@ def follow(run: Loaded, ids: list[int], written: list[int]) -> Followed:
         if attention is not None:
             weights = attended.dense(len(ids)).flatten().double().cpu()
             context = attended.context.flatten().double().cpu()
-            step |= _asked(attention, *heard["asked"], heard["scores"].flatten(), weights)
+            query, _, at = heard["asked"]
+            step |= _asked(attention, query, memory, at, heard["scores"].flatten(), weights)
             step |= _placed(weights, context, memory.states[0].double().cpu())
-            queries.append(heard["asked"][0])
+            queries.append(query)
         steps.append(step)
         token = emitted
     if not all(step.get("units") for step in steps):
