@@ -37,9 +37,9 @@ def update():
 for _ in range(3):
     update()
 before = faults()
-for _ in range(5):
+for _ in range(25):
     update()
-print((faults() - before) // 5)
+print((faults() - before) // 25)
 """
 
 
