@@ -114,12 +114,19 @@ class Recurrence(nn.Module):
         once: Callable[..., Tensor] = siblings.once if siblings else lambda make, *values: make(*values)
         weight = getattr(self.rnn, f"weight_hh_l{layer}")
         bias = getattr(self.rnn, f"bias_hh_l{layer}") if self.state_parts == 1 else None
+        joined: Any = self._joined
+
+        def state(h: Tensor) -> Tensor:
+            return nn.functional.linear(h, weight, bias)
+
+        def both(h: Tensor, fed: Tensor) -> Tensor:
+            return nn.functional.linear(torch.cat((h, fed), dim=-1), joined)
+
         if fed is None or self.feed is None:
-            return (once(lambda x: nn.functional.linear(x, weight, bias), h),)
-        if self._joined is None:
-            return once(lambda x: nn.functional.linear(x, weight, bias), h), once(self.feed, fed)
-        joined = self._joined
-        return (once(lambda *both: nn.functional.linear(torch.cat(both, dim=-1), joined), h, fed),)
+            return (once(state, h),)
+        if joined is None:
+            return once(state, h), once(self.feed, fed)
+        return (once(both, h, fed),)
 
     @contextmanager
     def looping(self, keep: Callable[[Tensor], Tensor] = Gathered.of) -> Iterator[None]:
