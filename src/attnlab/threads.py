@@ -6,9 +6,9 @@ products of those. One product of 1,088 x 512 by 512 x 512 took 53 ms with them;
 score went from 2,050 to 3,400 tokens a second in its first 40 updates without. They are taken
 as 0 here: no sum with a normal number can tell.
 
-Memory that an update has freed is asked for again by the next. glibc gives it back to the system in between,
-and each page of 4 kB that returns costs a fault: 5,000 to 12,000 an update of `ref-512`, a tenth of its time
-in bfloat16. Here the process keeps it, until `callbacks.Trim` gives all of it back every 50 updates.
+Memory that an update has freed is asked for again by the next. Where glibc gives it back to the system in
+between, each page of 4 kB that returns costs a fault: 5,000 to 12,000 an update of `ref-512` in a bare loop,
+a tenth of its time in bfloat16. How much it gives back depends on what was freed before; here it keeps it.
 """
 
 from __future__ import annotations
