@@ -8,11 +8,9 @@ moves.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 from attnlab import __version__
@@ -35,7 +33,7 @@ def render(scripts: Sequence[str], panel: str, data: Mapping[str, Any], /, **par
     early = base.asset("js", "early.js")
     texts = [base.asset("js", "core.js"), *(_text("js", f"{name}.js") for name in scripts)]
     styles = [*(base.asset("css", f"{name}.css") for name in _STYLES), _text("css", "walk.css")]
-    template = _environment().get_template("walk.html.j2")
+    template = base.environment(_HERE / "template").get_template("walk.html.j2")
     return template.render(
         policy=base.policy([early, *texts]),
         early=Markup(early),
@@ -50,20 +48,7 @@ def render(scripts: Sequence[str], panel: str, data: Mapping[str, Any], /, **par
 
 def fragment(name: str, /, **parts: Any) -> Markup:
     """A small template of this package, filled."""
-    return Markup(_environment().get_template(name).render(**parts))
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    """One for all templates, each of which it compiles once."""
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE / "template"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        keep_trailing_newline=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    return Markup(base.environment(_HERE / "template").get_template(name).render(**parts))
 
 
 def marked(templates: Sequence[str], tree: Mapping[str, Any]) -> list[Markup]:

@@ -11,6 +11,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,19 @@ _UNSAFE = str.maketrans(
 )
 
 
+@cache
+def environment(folder: Path) -> jinja2.Environment:
+    """The templates of a folder, each of which it compiles once; a name without a value is an error."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
 def render(payload: Mapping[str, Any]) -> str:
     """The page of a report.
 
@@ -65,21 +79,17 @@ def render(payload: Mapping[str, Any]) -> str:
     """
     early = asset("js", "early.js")
     scripts = [*(_library(name) for name in LIBRARIES), *(asset("js", f"{name}.js") for name in SCRIPTS)]
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE / "template"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        keep_trailing_newline=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("page.html.j2").render(
-        title=str(payload.get("title") or "attnlab report"),
-        policy=policy([early, *scripts]),
-        styles=[Markup(asset("css", f"{name}.css")) for name in STYLES],
-        early=Markup(early),
-        scripts=[Markup(script) for script in scripts],
-        data=Markup(embedded(payload)),
+    return (
+        environment(_HERE / "template")
+        .get_template("page.html.j2")
+        .render(
+            title=str(payload.get("title") or "attnlab report"),
+            policy=policy([early, *scripts]),
+            styles=[Markup(asset("css", f"{name}.css")) for name in STYLES],
+            early=Markup(early),
+            scripts=[Markup(script) for script in scripts],
+            data=Markup(embedded(payload)),
+        )
     )
 
 
