@@ -5,6 +5,7 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from attnlab.model import per_word
 from attnlab.search import Search, forced, ready
 from attnlab.search.ready import FEW, Ready
 
@@ -52,7 +53,8 @@ def test_under_autocast_the_product_is_that_of_autocast():
     assert double.dtype == torch.float64  # as autocast leaves it
 
 
-def test_a_search_casts_each_weight_once_whatever_the_number_of_steps(tools, order):
+def test_a_search_casts_each_weight_once_whatever_the_number_of_steps(tools, order, monkeypatch):
+    monkeypatch.setattr(per_word, "MULTIPLE", 1)  # or new words are as many as rows of a weight
     model = tools.real_model(order)
     source, lengths = tools.sources([5, 3, 4])
     search = Search(3, min_length=8, max_length=9, max_length_factor=0, max_length_offset=9)

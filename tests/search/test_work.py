@@ -64,16 +64,26 @@ def test_keys_are_made_once_a_sentence_and_never_repeated_for_a_beam(tools, orde
 
 def test_a_step_makes_each_product_once_for_all_sentences_and_hypotheses(tools, order, counted):
     model = tools.real_model(order)
-    made = {}
+    of_words, made = tuple(model.decoder.recurrence.rnn.weight_ih_l0.shape), {}
     for steps in (3, 7):
         counted["products"].clear()
         run(model, tools, 4, steps)
-        made[steps] = list(counted["products"])
+        made[steps] = [shape for _, shape in counted["products"] if shape != of_words]
     each = (len(made[7]) - len(made[3])) / 4
     vocabulary = tuple(model.output.weight.shape)
-    assert [rows for rows, shape in made[7] if shape == vocabulary] == [len(LENGTHS)] + [16] * 6
-    # embedding, state, feed, the attention's query, the readout, the vocabulary
-    assert each == int(each) <= 6
+    assert [rows for rows, shape in counted["products"] if shape == vocabulary] == [len(LENGTHS)] + [16] * 6
+    # state, feed, the attention's query, the readout, the vocabulary
+    assert each == int(each) <= 5
+
+
+def test_a_word_meets_its_weight_once_in_a_search(tools, order, counted):
+    model = tools.real_model(order)
+    words, of_words = set(), tuple(model.decoder.recurrence.rnn.weight_ih_l0.shape)
+    model.target_embedding.register_forward_hook(
+        lambda module, given, out: words.update(given[0].unique().tolist())
+    )
+    run(model, tools, 4, 7)
+    assert sum(rows for rows, shape in counted["products"] if shape == of_words) == len(words)
 
 
 def test_sentences_that_are_done_are_asked_no_more(tools):

@@ -20,6 +20,8 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from attnlab.attention.kind import product_kind
+
 
 class Gathered(Tensor):
     """A matrix [*, N, A] whose gradient is gathered over many products."""
@@ -84,16 +86,9 @@ def _fits(x: Any, matrix: Any) -> bool:
         and not isinstance(x, Gathered)
         and x.ndim >= 2
         and (matrix.ndim == 2 or x.shape[:-2] == matrix.shape[:-2])
-        and _kind(x) is not None
-        and (_kind(x) == _kind(matrix))
+        and x.is_floating_point()
+        and product_kind(x) == product_kind(matrix)
     )
-
-
-def _kind(x: Tensor) -> torch.dtype | None:
-    """The type in which a product with `x` is computed here and now, as autocast has it."""
-    if x.dtype != torch.float64 and torch.is_autocast_enabled(x.device.type):
-        return torch.get_autocast_dtype(x.device.type)
-    return x.dtype if x.is_floating_point() else None
 
 
 class _Ledger:
@@ -106,7 +101,7 @@ class _Ledger:
 
     def times(self, x: Tensor, turned: bool) -> Tensor:
         """X M', where `turned`, or x M."""
-        kind = _kind(x)
+        kind = product_kind(x)
         assert kind is not None
         if kind not in self.pages:
             self.pages[kind] = _Page(self.matrix.to(kind))

@@ -163,7 +163,7 @@ class PostCombine(Decoder):
         self, embedded: Float[Tensor, "B Q E"], state: DecoderState, memory: Memory
     ) -> tuple[Float[Tensor, "B Q R"], Attended, DecoderState]:
         """One step."""
-        hidden = self.recur(self.recurrence.project(embedded), None, state)
+        hidden = self.recur(self.recurrence.project(embedded, state.words), None, state)
         new = DecoderState(hidden, None, state.step + 1)
         attended = self.ask(self.asker(state.top, new.top), memory, _steps(new.step, embedded))
         return self.readout(new.top, attended.context, embedded, state.top), attended, new
@@ -243,7 +243,8 @@ class _Stepwise(Decoder):
         self, embedded: Float[Tensor, "B Q E"], state: DecoderState, memory: Memory
     ) -> tuple[Float[Tensor, "B Q R"], Attended, DecoderState]:
         """One step."""
-        new, attended = self.advance(self.recurrence.project(embedded), state, memory)
+        gates = self.recurrence.project(embedded, state.words)
+        new, attended = self.advance(gates, state._replace(words=None), memory)
         return self.read(new.top, attended, embedded, state.top, new.fed), attended, new
 
 

@@ -8,15 +8,17 @@ gates is computed for all steps in one product.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attnlab.attention.gathering import Gathered
 from attnlab.model.cells import gru, lstm
 from attnlab.model.dropout import Dropout
+from attnlab.model.per_word import PerWord
 from attnlab.model.state import Siblings
 
 CELLS: dict[str, type[nn.LSTM] | type[nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU}
@@ -57,6 +59,7 @@ class Recurrence(nn.Module):
         self.hidden_size = hidden_size
         self.between = Dropout(dropout)
         self._joined: Tensor | None = None
+        self._per_word: PerWord | None = None
         gates = rnn.weight_ih_l0.shape[0]
         self.feed = nn.Linear(feed_size, gates, bias=False) if feed_size else None
 
@@ -72,9 +75,18 @@ class Recurrence(nn.Module):
             return states, (h,)
         return self.rnn(embedded, (hidden[0].contiguous(), hidden[1].contiguous()))
 
-    def project(self, embedded: Float[Tensor, "B T E"]) -> Float[Tensor, "B T G"]:
-        """The embedding's share of the bottom layer's gates, for all steps."""
-        return self._below(embedded, 0)
+    def project(
+        self, embedded: Float[Tensor, "B T E"], words: Int[Tensor, "B T"] | None = None
+    ) -> Float[Tensor, "B T G"]:
+        """The embedding's share of the bottom layer's gates, for all steps.
+
+        `words` says of which words the embeddings are: within a loop that keeps them a product is made for
+        the new ones alone.
+        """
+        below = partial(self._below, layer=0)
+        if words is None or self._per_word is None:
+            return below(embedded)
+        return self._per_word(words, embedded, below)
 
     def step(
         self,
@@ -129,20 +141,24 @@ class Recurrence(nn.Module):
         return (once(both, h, fed),)
 
     @contextmanager
-    def looping(self, keep: Callable[[Tensor], Tensor] = Gathered.of) -> Iterator[None]:
+    def looping(
+        self, keep: Callable[[Tensor], Tensor] = Gathered.of, per_word: PerWord | None = None
+    ) -> Iterator[None]:
         """Within it the state and what is fed meet one matrix: [W_hh, feed] [h; r] = W_hh h + feed r.
 
         A step outside a loop would join the matrices anew. A GRU's reset gate keeps the two apart.
-        `keep` makes of the matrix what serves many products. A loop within a loop uses the outer one's.
+        `keep` makes of the matrix what serves many products, `per_word` keeps what `project` makes of a word.
+        A loop within a loop uses the outer one's.
         """
-        before = self._joined
+        before, words_before = self._joined, self._per_word
+        self._per_word = words_before or per_word
         if before is None and self.feed is not None and isinstance(self.rnn, nn.LSTM):
             both: list[Any] = [self.rnn.weight_hh_l0, self.feed.weight]
             self._joined = keep(torch.cat(both, dim=-1))
         try:
             yield
         finally:
-            self._joined = before
+            self._joined, self._per_word = before, words_before
 
     def _below(self, values: Float[Tensor, "*G X"], layer: int) -> Float[Tensor, "*G Y"]:
         """The share of a layer's gates that comes from below, with what is added to the gates as it is."""

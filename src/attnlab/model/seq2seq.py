@@ -141,6 +141,8 @@ class Seq2Seq(nn.Module):
     ) -> tuple[Float[Tensor, "B Q R"], Attended, DecoderState]:
         """One step of Q hypotheses a sentence after `tokens`: readout, attention, new state."""
         embedded = self.dropout(self.target_embedding(tokens))
+        if not self.training:  # with dropout each occurrence of a word is embedded in its own way
+            state = state._replace(words=tokens)
         readout, attended, state = self.decoder.step(embedded, state, memory)
         return self.dropout(readout), attended, state
 

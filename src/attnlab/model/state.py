@@ -57,12 +57,14 @@ class DecoderState(NamedTuple):
         fed: r_{t-1}, where the order feeds it back.
         step: how many steps are done.
         siblings: which hypotheses share `hidden` and `fed`, where it is known and worth knowing.
+        words: what each of them puts in at the step to come, where the embedding is of a word as it is.
     """
 
     hidden: tuple[Float[Tensor, "L B Q H"], ...]
     fed: Float[Tensor, "B Q R"] | None = None
     step: int = 0
     siblings: Siblings | None = None
+    words: Int[Tensor, "B Q"] | None = None
 
     @property
     def top(self) -> Float[Tensor, "B Q H"]:

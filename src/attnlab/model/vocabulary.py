@@ -16,6 +16,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from attnlab.attention.kind import product_kind
+
 BLOCK = 1024
 """Rows of logits that exist at a time: enough for products at full speed."""
 ROWS = 64
@@ -32,9 +34,7 @@ def summed_cross_entropy(
     label_smoothing: float = 0.0,
 ) -> Float[Tensor, ""]:
     """Cross-entropy in nats, summed over N tokens; products as autocast has them, the softmax in float32."""
-    kind = weight.dtype
-    if kind != torch.float64 and torch.is_autocast_enabled(weight.device.type):
-        kind = torch.get_autocast_dtype(weight.device.type)
+    kind = product_kind(weight)
     readouts = readouts.to(kind)
     if kind.itemsize < 4 and weight.device.type == "cpu":
         readouts = nn.functional.pad(readouts, (0, 0, 0, -len(readouts) % MULTIPLE))

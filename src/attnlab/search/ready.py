@@ -16,6 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from attnlab.attention.kind import product_kind
+from attnlab.model.per_word import PerWord
 from attnlab.model.recurrence import Recurrence
 
 HANDFUL = 8
@@ -54,9 +56,7 @@ class Ready(Tensor):
 
     def _times(self, x: Tensor, bias: Tensor | None = None) -> Tensor:
         """`linear(x, self, bias)`."""
-        kind = x.dtype
-        if kind != torch.float64 and torch.is_autocast_enabled(x.device.type):
-            kind = torch.get_autocast_dtype(x.device.type)
+        kind = product_kind(x)
         weight = self._casts.get(kind)
         if weight is None:
             weight = self._casts[kind] = self._casts[self.dtype].to(kind)
@@ -76,7 +76,7 @@ def ready(model: Any) -> Iterator[None]:
     Whoever searches batch after batch with the same weights does so within one: a search of its own makes
     them ready again. They must not change meanwhile.
     """
-    output = getattr(model, "output", None)
+    output, words = getattr(model, "output", None), getattr(model, "target_embedding", None)
     if isinstance(getattr(output, "weight", None), Ready):
         yield
         return
@@ -85,7 +85,8 @@ def ready(model: Any) -> Iterator[None]:
     with ExitStack() as loops:
         for recurrence in modules:
             if isinstance(recurrence, Recurrence):
-                loops.enter_context(recurrence.looping(Ready.of))
+                kept = PerWord.of(words.weight) if isinstance(words, nn.Embedding) else None
+                loops.enter_context(recurrence.looping(Ready.of, kept))
         try:
             for owner in modules:
                 if not isinstance(owner, nn.Linear | nn.RNNBase):
