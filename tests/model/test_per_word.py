@@ -1,9 +1,11 @@
 """What is made of a word alone is made once, and is the same."""
 
+import jaxtyping
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import nn
 
 from attnlab.model.per_word import PerWord
 from attnlab.model.state import MULTIPLE
@@ -50,7 +52,7 @@ def test_no_more_is_kept_than_is_allowed(steps, most):
     kept, make = PerWord(10, most=most * row), Made()
     for words in steps:
         answers(kept, words, make)
-        assert kept.count <= max(most, 2)  # a step of two words has to have them
+        assert kept.count <= len(kept._rows) <= max(most, 2)  # a step of two words has to have them
     distinct = len({word for words in steps for word in words})
     assert distinct <= len(make.words) <= 2 * len(steps)
     assert len(make.words) == distinct or distinct > most
@@ -109,11 +111,58 @@ def test_a_step_that_looks_words_up_is_the_step_that_multiplies(order, cell, mon
     assert asked == [1, 3, 1]  # words: 2; 5, 6, 7; 8
 
 
-def test_in_training_no_word_is_looked_up():
-    model = spread(build(order="post_combine_feeding", dropout=0.5)).train()
+def asked(model, monkeypatch):
+    """How many embeddings of a step of two sentences by eight equal words meet the weight."""
     source, lengths, *_ = pairs([4, 2], [1, 1])
     memory, state = model.encode(source, lengths)
-    with ready(model):
-        tokens = torch.full((2, 8), 5)
-        _, _, new = model.step(tokens, state.expand(8), memory)
-    assert not torch.equal(new.top[0, 0], new.top[0, 1])  # dropout of an embedding is drawn for each
+    below, seen = model.decoder.recurrence._below, []
+
+    def counted(values, layer):
+        seen.append(values.flatten(0, -2).shape[0])
+        return below(values, layer)
+
+    with monkeypatch.context() as patch, ready(model):
+        patch.setattr(model.decoder.recurrence, "_below", counted)
+        model.step(torch.full((2, 8), 5), state.expand(8), memory)
+    return sum(seen)
+
+
+def test_a_word_is_looked_up_only_where_its_embedding_is_its_own(monkeypatch):
+    model = spread(build(order="post_combine_feeding", dropout=0.5)).eval()
+    with torch.no_grad():
+        assert asked(model, monkeypatch) == 1
+        model.dropout.train()  # each occurrence is dropped out in its own way
+        assert asked(model, monkeypatch) == 16
+        model.dropout.eval()
+        hook = model.target_embedding.register_forward_hook(lambda module, given, out: out + out.cumsum(1))
+        assert asked(model, monkeypatch) == 16
+        hook.remove()
+        model.target_embedding.__class__ = type("Mine", (nn.Embedding,), {})
+        assert asked(model, monkeypatch) == 16
+        model.target_embedding.__class__ = nn.Embedding
+        step = model.decoder.step
+        monkeypatch.setattr(model.decoder, "step", lambda embedded, *rest: step(embedded + 1, *rest))
+        assert asked(model, monkeypatch) == 16
+        monkeypatch.undo()
+        assert asked(model, monkeypatch) == 1
+    assert asked(model, monkeypatch) == 16  # the embedding wants its gradient
+
+
+def test_a_decoder_of_ones_own_may_have_a_state_of_its_own(monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as its users have it
+    model = build().eval()
+    given = []
+    model.decoder.step = lambda embedded, state, memory: (given.append(state), (embedded, None, state))[1]
+    model.step(torch.tensor([[5]]), "mine", None)
+    assert given == ["mine"]
+
+
+def test_what_was_made_in_inference_mode_serves_and_grows_outside():
+    kept, make = PerWord(10), Made()
+    with torch.inference_mode():
+        answers(kept, [1, 2], make)
+    for words in ([3, 1], [4, 5], [6, 7]):
+        answers(kept, words, make)
+    with torch.inference_mode():
+        answers(kept, [8, 7], make)
+    assert sorted(make.words) == [*range(1, 9)]

@@ -76,6 +76,7 @@ def test_in_bfloat16_the_hypotheses_are_those_of_plain_autocast(tools, order, mo
     with torch.autocast("cpu", torch.bfloat16):
         found = Search(4, n_best=2)(model, source, lengths, end=tools.END)
         monkeypatch.setattr(Ready, "of", staticmethod(lambda weight, turned=False: weight))
+        monkeypatch.setattr(per_word.PerWord, "of", lambda embedding: None)
         plain = Search(4, n_best=2)(model, source, lengths, end=tools.END)
     for one, other in zip(found, plain, strict=True):
         assert [h.tokens for h in one] == [h.tokens for h in other]

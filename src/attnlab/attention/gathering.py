@@ -102,7 +102,6 @@ class _Ledger:
     def times(self, x: Tensor, turned: bool) -> Tensor:
         """X M', where `turned`, or x M."""
         kind = product_kind(x)
-        assert kind is not None
         if kind not in self.pages:
             self.pages[kind] = _Page(self.matrix.to(kind))
         page = self.pages[kind]

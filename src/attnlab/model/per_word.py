@@ -21,24 +21,26 @@ class PerWord:
 
     Args:
         words: V, how many there are.
-        most: bytes kept.
+        most: bytes kept; what one call asks for is kept in any case.
 
     Attributes:
         count: how many words are known.
     """
 
     def __init__(self, words: int, most: int = MOST) -> None:
-        self._most = most
-        self._place = torch.full((words,), -1)
-        self._rows: Tensor | None = None
         self.count = 0
+        self._most = most
+        self._rows: Tensor | None = None
         self._kind: torch.dtype | None = None
+        with torch.inference_mode(False):  # what is made in inference mode can be changed nowhere else
+            self._place = torch.full((words,), -1)
 
     @classmethod
     def of(cls, embedding: Float[Tensor, "V E"]) -> "PerWord | None":
         """For the words of an embedding; None on a GPU, whose host would wait for which are new."""
         return cls(len(embedding)) if embedding.device.type == "cpu" else None
 
+    @torch.no_grad()
     def __call__(
         self,
         words: Int[Tensor, "B Q"],
@@ -82,15 +84,22 @@ class PerWord:
         first = new.new_zeros(len(distinct)).scatter_(0, which, new)
         if product_kind(values).itemsize < 4:
             first = torch.cat((first, first[:1].expand(-len(first) % MULTIPLE)))
-        made = make(values.index_select(0, first))[: len(distinct)].detach()
-        if self._rows is None:
-            self._rows = made
-        elif end > len(self._rows):
-            self._rows = torch.cat((self._rows[: self.count], made, torch.empty_like(self._rows)))
-        else:
-            self._rows[self.count : end] = made
+        made = make(values.index_select(0, first))[: len(distinct)]
+        if self._rows is None or end > len(self._rows):
+            self._make_room(end, made)
+        assert self._rows is not None
+        self._rows[self.count : end] = made
         self._place[distinct] = torch.arange(self.count, end)
         self.count = end
+
+    def _make_room(self, needed: int, like: Tensor) -> None:
+        """Room for twice as many rows as are needed, or for what may be kept."""
+        size = max(needed, min(2 * needed, self._most // like[0].nbytes))
+        with torch.inference_mode(False):
+            rows = torch.empty(size, like.shape[1], dtype=like.dtype)
+        if self._rows is not None:
+            rows[: self.count] = self._rows[: self.count]
+        self._rows = rows
 
     def _forget(self, kind: torch.dtype | None) -> None:
         """Back to no words, for products of `kind`."""

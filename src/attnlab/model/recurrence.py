@@ -12,14 +12,14 @@ from functools import partial
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from attnlab.attention.gathering import Gathered
 from attnlab.model.cells import gru, lstm
 from attnlab.model.dropout import Dropout
 from attnlab.model.per_word import PerWord
-from attnlab.model.state import Siblings
+from attnlab.model.state import Siblings, Words
 
 CELLS: dict[str, type[nn.LSTM] | type[nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU}
 Hidden = tuple[Float[Tensor, "L B H"], ...]
@@ -75,18 +75,17 @@ class Recurrence(nn.Module):
             return states, (h,)
         return self.rnn(embedded, (hidden[0].contiguous(), hidden[1].contiguous()))
 
-    def project(
-        self, embedded: Float[Tensor, "B T E"], words: Int[Tensor, "B T"] | None = None
-    ) -> Float[Tensor, "B T G"]:
+    def project(self, embedded: Float[Tensor, "B T E"], words: Words | None = None) -> Float[Tensor, "B T G"]:
         """The embedding's share of the bottom layer's gates, for all steps.
 
-        `words` says of which words the embeddings are: within a loop that keeps them a product is made for
-        the new ones alone.
+        `words` says of which words it is: within a loop that keeps them, a product is made for new ones
+        alone. Not where a gradient is wanted.
         """
         below = partial(self._below, layer=0)
-        if words is None or self._per_word is None:
+        known = words is not None and words.embedded is embedded and not torch.is_grad_enabled()
+        if self._per_word is None or words is None or not known:
             return below(embedded)
-        return self._per_word(words, embedded, below)
+        return self._per_word(words.ids, embedded, below)
 
     def step(
         self,

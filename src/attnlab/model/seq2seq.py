@@ -13,7 +13,7 @@ from attnlab.model.dropout import Dropout
 from attnlab.model.encoder import Encoder
 from attnlab.model.initialise import FanIn, Initialiser
 from attnlab.model.readout import Readout
-from attnlab.model.state import DecoderState
+from attnlab.model.state import DecoderState, Words
 from attnlab.model.vocabulary import summed_cross_entropy
 
 
@@ -140,11 +140,19 @@ class Seq2Seq(nn.Module):
         self, tokens: Int[Tensor, "B Q"], state: DecoderState, memory: Memory
     ) -> tuple[Float[Tensor, "B Q R"], Attended, DecoderState]:
         """One step of Q hypotheses a sentence after `tokens`: readout, attention, new state."""
-        embedded = self.dropout(self.target_embedding(tokens))
-        if not self.training:  # with dropout each occurrence of a word is embedded in its own way
-            state = state._replace(words=tokens)
+        looked_up = self.target_embedding(tokens)
+        embedded = self.dropout(looked_up)
+        if embedded is looked_up and self._embeds_words_alone() and isinstance(state, DecoderState):
+            state = state._replace(words=Words(tokens, embedded))
         readout, attended, state = self.decoder.step(embedded, state, memory)
         return self.dropout(readout), attended, state
+
+    def _embeds_words_alone(self) -> bool:
+        """Whether equal words have equal embeddings: no hook and no class of somebody's own has a say."""
+        embedding = self.target_embedding
+        return type(embedding) is nn.Embedding and not (
+            embedding._forward_hooks or embedding._forward_pre_hooks
+        )
 
     def beyond_reach(self, lengths: Int[Tensor, " B"]) -> int:
         """How many source positions the scorer cannot reach (`scorer.max_length`); they get weight 0."""

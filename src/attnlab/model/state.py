@@ -49,6 +49,16 @@ class Siblings(NamedTuple):
         return make(*(each.index_select(0, self.first) for each in values)).index_select(0, self.family)
 
 
+class Words(NamedTuple):
+    """Ids [B, Q] and what was embedded of them.
+
+    Whoever gets another tensor for `embedded` than this one knows that it is not the words' alone any more.
+    """
+
+    ids: Int[Tensor, "B Q"]
+    embedded: Float[Tensor, "B Q E"]
+
+
 class DecoderState(NamedTuple):
     """Where Q hypotheses of each sentence stand.
 
@@ -57,14 +67,14 @@ class DecoderState(NamedTuple):
         fed: r_{t-1}, where the order feeds it back.
         step: how many steps are done.
         siblings: which hypotheses share `hidden` and `fed`, where it is known and worth knowing.
-        words: what each of them puts in at the step to come, where the embedding is of a word as it is.
+        words: what each of them puts in at the step to come, where the embedding is the word's alone.
     """
 
     hidden: tuple[Float[Tensor, "L B Q H"], ...]
     fed: Float[Tensor, "B Q R"] | None = None
     step: int = 0
     siblings: Siblings | None = None
-    words: Int[Tensor, "B Q"] | None = None
+    words: Words | None = None
 
     @property
     def top(self) -> Float[Tensor, "B Q H"]:

@@ -27,7 +27,8 @@ class Search:
     - k of its hypotheses have finished; or
     - the limit is reached: what goes on then is cut, and returned only where nothing finished.
 
-    The pad and start ids are never emitted. What a sentence gets does not depend on the others in the batch.
+    The pad and start ids are never emitted. What a sentence gets does not depend on the
+    others, but for the rounding of products with other numbers of rows.
 
     Args:
         beam_size: k; 1 is greedy search.

@@ -58,7 +58,9 @@ def candidates(
     """
     batch, _queries, size = logits.shape
     kind = torch.promote_types(logits.dtype, torch.float32)
-    kept = logits[..., list(banned)].to(kind)
+    # One at a time: an index that is a list is copied to a GPU, and the host waits.
+    each = [logits[..., unwanted] for unwanted in banned]
+    kept = (torch.stack(each, -1) if each else logits[..., :0]).to(kind)
     for unwanted in banned:
         logits[..., unwanted] = -torch.inf
     if _grouped(logits, count):

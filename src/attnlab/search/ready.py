@@ -69,6 +69,10 @@ class Ready(Tensor):
         return (product if self._turned else product.contiguous()).unflatten(0, x.shape[:-1])
 
 
+def _on_cpu(module: nn.Module) -> bool:
+    return all(parameter.device.type == "cpu" for parameter in module.parameters())
+
+
 @contextmanager
 def ready(model: Any) -> Iterator[None]:
     """Within it the weights that a step multiplies with are `Ready`, those of `model.output` turned.
@@ -82,6 +86,8 @@ def ready(model: Any) -> Iterator[None]:
         return
     swapped: list[tuple[Any, str, nn.Parameter]] = []
     modules = list(model.modules()) if isinstance(model, nn.Module) else []
+    # Not what the library runs whole: on a GPU it would lay out its weights anew for each that is swapped.
+    stepped = {id(each.rnn) for each in modules if isinstance(each, Recurrence) and _on_cpu(each.rnn)}
     with ExitStack() as loops:
         for recurrence in modules:
             if isinstance(recurrence, Recurrence):
@@ -89,7 +95,7 @@ def ready(model: Any) -> Iterator[None]:
                 loops.enter_context(recurrence.looping(Ready.of, kept))
         try:
             for owner in modules:
-                if not isinstance(owner, nn.Linear | nn.RNNBase):
+                if not (isinstance(owner, nn.Linear) or id(owner) in stepped):
                     continue
                 slots: Any = owner._parameters
                 for name, weight in slots.items():
