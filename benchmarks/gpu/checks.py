@@ -3,44 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from attnlab import compiling
 from attnlab.attention.funnel import funnel
-from attnlab.captured import Captured
 from attnlab.model import Seq2Seq
-from attnlab.search import Search, forced
+from attnlab.search import Search
+from gpu import forms
+from gpu.comparing import apart, told
 from gpu.oracles import SCORERS, WINDOWS, models, oracles
-from gpu.parts import Parts, Rows, Skipped
-from gpu.sizes import GNMT, REF, tiny
-from gpu.speed import PRECISIONS, Trainer, able, autocast
+from gpu.parts import Parts, Rows
 
 PAIRS = ([4, 1], [3, 2])
 """Lengths of the sentences that the oracles read."""
-
-
-def apart(one: Sequence[Tensor | None], other: Sequence[Tensor | None]) -> float:
-    """The largest difference beside the largest value, in float64 on the host."""
-    worst = 0.0
-    for x, y in zip(one, other, strict=True):
-        if x is None and y is None:
-            continue
-        x, y = (torch.zeros(()) if z is None else z.detach().double().cpu() for z in (x, y))
-        if x.numel() or y.numel():
-            scale = max(1.0, float(y.abs().max()) if y.numel() else 1.0)
-            worst = max(worst, float((x - y).abs().nan_to_num(torch.inf).max()) / scale)
-    return worst
-
-
-def told(rows: Rows, what: str, difference: float, bound: float) -> None:
-    """One row of a check."""
-    row: dict[str, Any] = {"check": what, "difference": difference, "bound": bound}
-    if not difference <= bound:
-        row["fault"] = f"{what}: {difference:.2e} apart, bound {bound:.0e}"
-    rows.append(row)
 
 
 # --- scorers, windows, orders ------------------------------------------------------------------------------
@@ -243,141 +219,12 @@ def _greedy(model: Seq2Seq, sentence: Tensor, limit: int, device: torch.device) 
     return found
 
 
-# --- forms and precisions ----------------------------------------------------------------------------------
-
-
-def forms(parts: Parts, rows: Rows, form: str) -> None:
-    """The loop captured or compiled against the loop as it stands: values, gradients."""
-    device = parts.device
-    able(parts, form)
-    for order, window in (("post_combine_feeding", "global"), ("input_feeding", "local_p")):
-        for kind, bound in ((None, 1e-5), (torch.bfloat16, 3e-2)):
-            size = tiny(REF) if parts.tiny else REF
-            model = size.model("additive", order, device, dropout=0.0)  # cuDNN wants training for gradients
-            if window != "global":
-                model.decoder.attention.window = WINDOWS[window][0](size.hidden).to(device)
-            text = [batch.to(device) for batch in size.text(False)[:4]]
-            expected = [_outcome(model, batch, kind) for batch in text]
-            loop = compiling.apply(model.decoder, form)
-            worst = 0.0
-            for _ in range(3):
-                for batch, outcome in zip(text, expected, strict=True):
-                    worst = max(worst, apart(_outcome(model, batch, kind), outcome))
-            told(rows, f"{form}: {order}, {window}, {kind or 'float32'}", worst, bound)
-            if isinstance(loop, Captured):
-                told(rows, f"{form}: {order}, {window}, sizes not captured", float(not loop.graphs), 0)
-
-
-def _outcome(model: Seq2Seq, batch: Any, kind: torch.dtype | None) -> list[Tensor | None]:
-    with autocast(batch.source.device, kind):
-        decoded = model(batch.source, batch.source_lengths, batch.target)
-    loss = decoded.readouts.float().square().mean() + decoded.attended.weights.square().mean()
-    slopes = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
-    scaled = [None if s is None else s / s.abs().max().clamp(min=1e-12) for s in slopes]
-    return [decoded.readouts.detach(), *scaled]
-
-
-def dropout_in_graphs(parts: Parts, rows: Rows) -> None:
-    """A captured loop drops other values each time, the same after the same seed."""
-    if parts.device.type != "cuda":
-        raise Skipped("CUDA graphs need a CUDA device")
-    size = tiny(GNMT) if parts.tiny else GNMT
-    model = size.model("general", "input_feeding", parts.device)
-    loop = compiling.apply(model.decoder, "cuda_graph")
-    batch = size.text(False)[0].to(parts.device)
-    model.dropout.p = 0.0  # what is outside the graph
-
-    def drawn(seed: int | None) -> Tensor:
-        if seed is not None:
-            torch.manual_seed(seed)
-        decoded = model(batch.source, batch.source_lengths, batch.target)
-        decoded.readouts.sum().backward()
-        return decoded.readouts.detach().clone()
-
-    drawn(None)
-    drawn(None)
-    assert loop is not None
-    told(rows, "sizes not captured", float(not loop.graphs), 0)
-    one, two, again = drawn(5), drawn(None), drawn(5)
-    told(rows, "two passes draw the same", float(torch.equal(one, two)), 0)
-    told(rows, "one seed, two results", apart([one], [again]), 1e-6)
-
-
-def precisions(parts: Parts, rows: Rows) -> None:
-    """Loss and gradient of one update in each precision against float64 on the same device."""
-    size = tiny(REF) if parts.tiny else REF
-    bounds = {"fp32": (1e-5, 1e-3), "tf32": (1e-3, 3e-2), "bf16": (1e-2, 1e-1)}
-    batch = size.text(False)[0].to(parts.device)
-    exact = size.model("additive", "post_combine_feeding", parts.device, 0.0).double()
-    loss, slope = _update(exact, batch, None)
-    for name, (of_loss, of_slope) in bounds.items():
-        products, kind = PRECISIONS[name]
-        compiling.precision(products)
-        model = size.model("additive", "post_combine_feeding", parts.device, 0.0)
-        found, direction = _update(model, batch, kind)
-        told(rows, f"{name}: loss, relative", abs(found / loss - 1), of_loss)
-        cosine = torch.nn.functional.cosine_similarity(direction.double(), slope, dim=0)
-        told(rows, f"{name}: 1 - cosine of the gradients", float(1 - cosine), of_slope)
-    compiling.precision("highest")
-    read = forced(exact, batch.source, batch.source_lengths, batch.target)
-    told(rows, "forced decoding: loss, relative", abs(float(-read.log_probs.sum()) / loss - 1), 1e-6)
-
-
-def _update(model: Seq2Seq, batch: Any, kind: torch.dtype | None) -> tuple[float, Tensor]:
-    from attnlab.training import summed_loss
-
-    with autocast(batch.source.device, kind):
-        loss = summed_loss(model, batch)
-    slopes = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
-    return float(loss.detach()), torch.cat([s.flatten() for s in slopes if s is not None])
-
-
-def waits(parts: Parts, rows: Rows) -> None:
-    """How often an update waits for the device, and that the loop over steps never does."""
-    if parts.device.type != "cuda":
-        raise Skipped("only CUDA tells of waits")
-    import warnings
-
-    size = tiny(REF) if parts.tiny else REF
-    text = size.text(True)
-    for order in ("post_combine_feeding", "post_combine"):
-        model = size.model("additive", order, parts.device)
-        trainer = Trainer(model, parts.device, None)
-        trainer.update(text[0])
-        parts.settle()
-        torch.cuda.set_sync_debug_mode("warn")
-        try:
-            with warnings.catch_warnings(record=True) as said:
-                warnings.simplefilter("always")
-                trainer.update(text[1])
-        finally:
-            torch.cuda.set_sync_debug_mode("default")
-        places = sorted(
-            {f"{w.filename.rpartition('/')[2]}:{w.lineno}" for w in said if "synchron" in str(w.message)}
-        )
-        count = sum("synchron" in str(w.message) for w in said)
-        rows.append(
-            {"check": f"{order}: waits in an update, at {', '.join(places) or 'none'}", "difference": count}
-        )
-        batch = text[0].to(parts.device)
-        memory, state = model.encode(batch.source, batch.source_lengths)
-        embedded = model.target_embedding(batch.target)
-        parts.settle()
-        torch.cuda.set_sync_debug_mode("error")
-        try:
-            readouts, _ = model.decoder(embedded, memory, state)
-            readouts.sum().backward()
-        finally:
-            torch.cuda.set_sync_debug_mode("default")
-        told(rows, f"{order}: waits in the decoder, forward and backward", 0, 0)
-
-
 CHECKS: list[tuple[str, float, Callable[[Parts, Rows], None]]] = [
     ("scorers, windows and orders against loops", 60, against_loops),
     ("additive score", 10, additive_score),
     ("windows over long sources", 10, long_windows),
     ("search", 25, searches),
-    ("precisions", 10, precisions),
-    ("waits for the device", 10, waits),
-    ("dropout in captured loops", 15, dropout_in_graphs),
+    ("precisions", 10, forms.precisions),
+    ("waits for the device", 15, forms.waits),
+    ("dropout in captured loops", 15, forms.dropout_in_graphs),
 ]

@@ -19,14 +19,15 @@ from gpu.speed import PRECISIONS, Trainer
 
 SECONDS = 4.0
 """How long the cells train side by side."""
-PACKS = [("none", 1), ("none", 4), ("cuda_graph", 1), ("cuda_graph", 4), ("cuda_graph", 8)]
+PACKS = [("cuda_graph", 1), ("cuda_graph", 4)]
 """Form and number of cells; one cell first."""
+MORE_PACKS = [("none", 1), ("none", 4), ("none", 8)]
 
 
-def packed(parts: Parts, rows: Rows) -> None:
+def packed(parts: Parts, packs: list[tuple[str, int]], rows: Rows) -> None:
     """The sum of target tokens a second of n cells that train at once, beside that of one cell alone."""
     alone: dict[str, float] = {}
-    for form, count in [("none", 2)] if parts.tiny else PACKS if parts.device.type == "cuda" else PACKS[:2]:
+    for form, count in [("none", 2)] if parts.tiny else packs:
         if parts.left() < (0 if parts.tiny else 30):
             rows.append({"form": form, "cells": count, "skipped": "no time left"})
             continue
@@ -61,13 +62,21 @@ def side_by_side(parts: Parts, count: int, form: str) -> list[float]:
                         raise RuntimeError(f"cell {number} of {count} ended with status {cell.returncode}")
                     time.sleep(0.01)
             start.touch()
-            told = [json.loads(cell.communicate()[0].splitlines()[-1]) for cell in cells]
+            told = [_rate(cell) for cell in cells]
         finally:
             for cell in cells:
                 if cell.poll() is None:
                     cell.kill()
                 cell.wait()
-    return [cell["rate"] for cell in told]
+    return told
+
+
+def _rate(cell: subprocess.Popen[str]) -> float:
+    out = cell.communicate()[0]
+    if cell.returncode:
+        raise RuntimeError(f"a cell ended with status {cell.returncode} while it trained")
+    rate: float = json.loads(out.splitlines()[-1])["rate"]
+    return rate
 
 
 def cell(start: Path, device: torch.device, form: str, small: bool, number: int) -> None:

@@ -69,7 +69,7 @@ class Parts:
             return
         began = time.monotonic()
         try:
-            with limited(None if self.tiny else self.left() + 20):
+            with limited(None if self.tiny else max(1.0, self.left())):
                 work(part.rows)
                 self.settle()
             faults = [row["fault"] for row in part.rows if row.get("fault")]
@@ -83,9 +83,16 @@ class Parts:
         part.seconds = time.monotonic() - began
         print(f"-- {name}: {part.status}, {part.seconds:.1f} s {part.told}", flush=True)
         self.after()
+        self.release()
+
+    def release(self) -> None:
+        """Gives back what nothing needs: a captured model is a circle of references, with its memory."""
         gc.collect()
         if self.device.type == "cuda":
-            torch.cuda.empty_cache()
+            try:
+                torch.cuda.empty_cache()
+            except RuntimeError as error:  # what has broken the device is told by its part
+                print(f"   {str(error).splitlines()[0]}", flush=True)
 
     def settle(self) -> None:
         """Waits for the device, where there is one to wait for."""

@@ -155,6 +155,7 @@ def each(rows: Rows, work: Callable[[], dict[str, Any]], parts: Parts, seconds: 
         rows.append({**what, "skipped": "no time left"})
         print(f"   {name}: skipped, no time left", flush=True)
         return
+    parts.release()
     try:
         rows.append(work())
         print(
