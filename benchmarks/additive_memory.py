@@ -12,8 +12,10 @@ import sys
 import time
 from datetime import date
 from pathlib import Path
+from statistics import median
 
 import torch
+from machine import command, commit, description, versions
 from torch import Tensor
 
 from attnlab.attention.funnel import funnel
@@ -85,12 +87,12 @@ def main() -> None:
     lines = ["| form | B | S = T | MiB above the inputs | seconds |", "|---|---:|---:|---:|---:|"]
     for batch, length in ((4, 100), (4, 200), (4, 400)):
         for form in FORMS:
-            memory, seconds = ask(form, batch, length, options.units) or (0.0, 0.0)
+            found = [ask(form, batch, length, options.units) or (0.0, 0.0) for _ in range(3)]
+            memory, seconds = (median(each) for each in zip(*found, strict=True))
             lines.append(f"| `{form}` | {batch} | {length} | {memory:,.0f} | {seconds:.2f} |")
             print(lines[-1], flush=True)
-    told = command = ""
+    told = ""
     if options.limit:
-        command = f" --limit {options.limit:g}"
         budget = f"{options.limit:,.0f} MiB of data, PyTorch included"
         told = (
             f" The second table: the\nlargest power of two that runs as a batch at S = T = 400 in {budget}."
@@ -102,14 +104,14 @@ def main() -> None:
     if options.note:
         text = f"""# Memory of the additive score
 
-One forward and backward pass in float32, each in a process of its own; `plain` is the formula over all
-[B, T, S, U], `by_query` one query after another under autograd, `funnel` what `attnlab.attention` runs (all
-queries in one call), `stepwise` the same with one call a decoder step.{told}
+One forward and backward pass in float32, each in a process of its own, the median of three; `plain` is the
+formula over all [B, T, S, U], `by_query` one query after another under autograd, `funnel` what
+`attnlab.attention` runs (all queries in one call), `stepwise` the same with one call a decoder step.{told}
 
 """
-        command = f"`python benchmarks/additive_memory.py --units {options.units}{command}`"
-        note = text + "\n".join(lines) + f"\n\n{date.today()}; torch {torch.__version__}; {command}.\n"
-        options.note.write_text(note, encoding="utf-8")
+        facts = "; ".join([str(date.today()), description(torch.get_num_threads()), versions()])
+        ending = f"{facts}; commit {commit()}; `{command('additive_memory.py')}`.\n"
+        options.note.write_text("\n".join([text + lines[0], *lines[1:], "", ending]), encoding="utf-8")
 
 
 if __name__ == "__main__":

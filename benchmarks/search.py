@@ -15,22 +15,24 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from machine import command, commit, description, versions, wait_for_quiet, words
 from peers import Setting, find, named, prepare
-from peers.base import Peer
+from peers.base import FEW, Peer
+from peers.ours import Ours
 from peers.records import Searched, Text
 from peers.running import run
+from peers.searches import PRECISIONS, Case, Found
 from peers.speeds import MARKS, table
 
-CONFIGS = ["post_combine_feeding/additive", "post_combine_feeding/general", "post_combine/additive"]
+CONFIGS = [
+    *("post_combine_feeding/additive", "post_combine_feeding/general"),
+    *("post_combine/additive", "post_combine/general"),
+]
 CASES = ["5x64", "1x64", "5x1", "1x1"]
-PRECISIONS = ["fp32", "bf16"]
 SIZES = {"de": 7851, "en": 5913}
 """Words of Multi30k's vocabularies, marks not counted."""
 FEWER = 16
@@ -39,15 +41,18 @@ TEXT = """# Speed of search
 
 `ref-512`: bidirectional LSTM encoder of {hidden}, LSTM decoder of {hidden}, embeddings of {embedding},
 {threads} threads; {source}; every output forced to {length} decoder steps, the last of which
-may put the end mark; models hardly trained, since at a forced length what is put out matters little. All
-toolkits read the same sentences, one after the other, in {rounds} round(s); {quiet}.
-Each by its own timer, without loading; the first batch is in it.
+may put the end mark. {models}
+they make the same products whatever they put out. All toolkits read the same sentences, one after the
+other, in {rounds} round(s); {quiet}. Each by its own timer, without loading; the first batch is in it.
+
+{leads}
 
 {table}
 
 - **Output tokens a second** at {sentences} sentences in batches of 64, or **ms a sentence** (the latency) at
   {few} sentences one by one: the median of the rounds.
-- **Ratios** are medians of the ratios within a round; above 1 ours is faster.
+- **Ratios** are medians of the ratios within a round; above 1 ours is faster. In the first table to the
+  fastest peer of the round, whichever that was.
 - Ours sorts by length and gives the sentences back in their order; each peer does as it does.
 - `bf16` is autocast; peers search in float32.
 
@@ -68,83 +73,19 @@ sentence at a time a product waits for its weights to come from memory.
   at 256. The default of `data.batch_tokens` gives 100 to 300.
 - Did not help enough: weights packed for MKL save 16 to 21 % of a product at 320 rows, but are packed anew
   for each number of rows, and sentences leave; the operators are private.
-- The recurrent product of hypotheses that go on from the same one made once (`model/state.py`): with these
+- The recurrent product of hypotheses that go on from the same one made once (`model/state.py`): with random
   parameters half of 320 are distinct. A step of `post_combine_feeding`, `general` 1.07 to 1.12 times as fast
   in float32, 1.07 times in bfloat16 (with and without in turn, in one process). bfloat16 rounds the number of
   rows up to a multiple of 32: oneDNN compiles a product for each new one.
 - State and what is fed meet one matrix; it and the casts are made once for all batches.
-- Did not help: the embedding's part of the gates once for equal words; 43 % of 320 words are distinct, but
-  copying the rows costs what the smaller product saves.
+- The embedding's part of the gates kept for each word, from step to step and batch to batch
+  (`model/per_word.py`): with a trained model (`post_combine`, `general`, 900 updates, test set of Multi30k) a
+  step 1.08 times as fast in float32; 1.02 with random parameters, which put out ever new words; in bfloat16
+  and one by one the same (with and without in turn, in one process). Once for the equal words of one step
+  alone did not help.
 
 {when}; {machine}; {versions}; commit {commit}; `{command}`.
 """
-
-
-@dataclass(frozen=True)
-class Case:
-    """A beam and the sentences a batch, such as `5x64`."""
-
-    beam: int
-    batch: int
-
-    @classmethod
-    def parse(cls, text: str) -> Case:
-        """From `BEAMxBATCH`.
-
-        Raises:
-            ValueError: no such thing.
-        """
-        beam, _, batch = text.partition("x")
-        return cls(int(beam), int(batch))
-
-    @property
-    def name(self) -> str:
-        """For the table."""
-        return f"{'greedy' if self.beam == 1 else f'beam {self.beam}'}, batch {self.batch}"
-
-
-@dataclass
-class Found:
-    """All turns: what each toolkit needed for each setting and case, a round each."""
-
-    turns: dict[tuple[str, Case, str], dict[int, Searched]] = field(default_factory=dict)
-
-    def add(self, key: tuple[str, Case, str], number: int, searched: Searched) -> None:
-        """One turn."""
-        self.turns.setdefault(key, {})[number] = searched
-
-    def ratio(self, setting: str, case: Case, ours: str, other: str) -> str:
-        """Median over the rounds of ours by the other of the same round."""
-        mine, its = (self.turns.get((setting, case, name), {}) for name in (ours, other))
-        rates = [mine[n].tokens_per_s / its[n].tokens_per_s for n in mine.keys() & its.keys()]
-        return f"{median(rates):.2f}" if rates else ""
-
-    def rows(self) -> list[list[str]]:
-        """A row a setting, case and toolkit."""
-        ours = [f"attnlab {precision}" for precision in PRECISIONS]
-        heads = [
-            "tokens/s",
-            "ms a sentence",
-            "lowest to highest tokens/s",
-            *(f"{name} : it" for name in ours),
-        ]
-        rows = [["configuration", "search", "toolkit", *heads, "others' cores"]]
-        for (setting, case, toolkit), rounds in self.turns.items():
-            rates = sorted(each.tokens_per_s for each in rounds.values())
-            each = 1000 * median(found.seconds / found.sentences for found in rounds.values())
-            ratios = [
-                "" if toolkit.startswith("attnlab") else self.ratio(setting, case, mine, toolkit)
-                for mine in ours
-            ]
-            met = "" if all(found.lengths_met for found in rounds.values()) else " (lengths not met)"
-            rows.append(
-                [
-                    *(setting, case.name, toolkit + met, f"{median(rates):,.0f}", f"{each:.1f}"),
-                    *(f"{rates[0]:,.0f} to {rates[-1]:,.0f}", *ratios),
-                    f"{median(found.others for found in rounds.values()):.2f}",
-                ]
-            )
-        return rows
 
 
 def made_up(count: int, seed: int = 1) -> list[list[int]]:
@@ -172,6 +113,16 @@ def ours(task: dict[str, Any], work: Path) -> Searched:
     return Searched(len(task["sentences"]), task["length"], told["seconds"], told["met"], others)
 
 
+def trained(setting: Setting, text: Text, work: Path, updates: int) -> str:
+    """A run of ours after so many updates; one that lies in the work folder already is taken."""
+    toolkit, folder = Ours("bf16"), work / f"trained-{updates}"
+    run = toolkit.folder(setting, folder) / "run"
+    if not (run / "result.json").exists():
+        print(f"training {setting.name} for {updates} updates", flush=True)
+        toolkit.train(setting, text, folder, updates=updates, warm=0, keep=True)
+    return str(run)
+
+
 def parsed() -> argparse.Namespace:
     """The options."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -182,7 +133,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--sentences", type=int, default=512, help="of a turn; few one by one (512)")
     parser.add_argument("--length", type=int, default=13, help="decoder steps of each output (13)")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--run", type=Path, help="a finished run of ours, in place of random parameters")
+    parser.add_argument("--updates", type=int, default=0, help="of ours before it is searched; else random")
     parser.add_argument("--peers", nargs="*", default=[], metavar="NAME=ENVIRONMENT")
     parser.add_argument("--peers-folder", type=Path, help="environments under the names opennmt, eole ...")
     parser.add_argument("--quiet", type=float, default=60, help="seconds to wait for a quiet machine (60)")
@@ -195,8 +146,8 @@ def parsed() -> argparse.Namespace:
         asked.toolkits = [named(word) for word in asked.peers] + find(asked.peers_folder)
     except ValueError as error:
         parser.error(str(error))
-    if asked.toolkits and not asked.data:
-        parser.error("the peers read Multi30k: give --data")
+    if (asked.toolkits or asked.updates) and not asked.data:
+        parser.error("the peers and what is trained read Multi30k: give --data")
     return asked
 
 
@@ -208,14 +159,16 @@ def measure(asked: argparse.Namespace, work: Path) -> None:
     found, broken = Found(), set[tuple[str, str]]()
     began, here = time.monotonic(), work / "ours"
     here.mkdir(parents=True, exist_ok=True)
+    runs = {s.name: trained(s, text, work, asked.updates) for s in asked.settings if text and asked.updates}
     for number in range(1, asked.rounds + 1):
         for setting in asked.settings:
             for case in asked.cases:
                 count = asked.sentences if case.batch > 1 else max(1, asked.sentences // FEWER)
                 task = {
                     **{"setting": vars(setting), "beam": case.beam, "batch": case.batch},
-                    **{"length": asked.length, "sizes": sizes, "run": str(asked.run) if asked.run else None},
+                    **{"length": asked.length, "sizes": sizes, "run": runs.get(setting.name)},
                     "sentences": ids(text, count) if text else made_up(count),
+                    "lines": text.lines("test", text.source)[:count] if text else [],
                 }
                 turns: list[tuple[str, Callable[[], Searched]]] = [
                     (f"attnlab {precision}", partial(ours, {**task, "precision": precision}, here))
@@ -258,12 +211,19 @@ def note(asked: argparse.Namespace, found: Found, text: Text | None, rounds: int
         threads=asked.threads,
         source=f"Multi30k's test set of 2016, {text.tokeniser}" if text else "made-up sentences",
         length=asked.length,
+        models=(
+            f"Ours is trained for {asked.updates} updates: it makes once what is the same for\n"
+            f"several hypotheses, and the model decides how much that is. The peers' are trained for {FEW};"
+            if asked.updates
+            else "Ours has random parameters, the peers' models are hardly trained;"
+        ),
         rounds=rounds,
         quiet=(
-            "before each turn the machine was waited for until it was quiet"
+            f"before each turn the machine had up to {asked.quiet:.0f} s to become quiet"
             if asked.quiet > 0
             else "nobody waited for a quiet machine, so the figures are rough"
         ),
+        leads="\n".join(table(found.leads())) if asked.toolkits else "No peers were asked.",
         table="\n".join(table(found.rows())),
         sentences=asked.sentences,
         few=max(1, asked.sentences // FEWER),

@@ -24,14 +24,18 @@ def random_model(setting: Setting, sizes: tuple[int, int]) -> Any:
     import torch
 
     from attnlab.attention import Additive, General, Global
-    from attnlab.model import Combine, Encoder, PostCombine, PostCombineFeeding, Seq2Seq
+    from attnlab.model import Combine, Encoder, InputFeeding, PostCombine, PostCombineFeeding, Seq2Seq
 
     torch.manual_seed(1)
     scorers: dict[str, Callable[..., Any]] = {
         "additive": partial(Additive, units=setting.hidden),
         "general": General,
     }
-    orders = {"post_combine": PostCombine, "post_combine_feeding": PostCombineFeeding}
+    orders = {
+        "post_combine": PostCombine,
+        "post_combine_feeding": PostCombineFeeding,
+        "input_feeding": InputFeeding,
+    }
     return Seq2Seq(
         *sizes,
         encoder=partial(Encoder, hidden_size=setting.hidden, cell="lstm", bidirectional=True),
@@ -58,11 +62,11 @@ def alone(task: dict[str, Any]) -> None:
     if task["run"]:
         import attnlab
 
-        loaded = attnlab.load(task["run"])
+        loaded = attnlab.load(task["run"], device="cpu")
         model, end = loaded.model, loaded.target_tokenizer.end
-        known = len(model.source_embedding.weight)
-        sentences = [[min(word, known - 1) for word in line] for line in sentences]
+        sentences = loaded.source_ids([" ".join(line) for line in task["lines"]])
     else:
+        sentences = [[*line, END] for line in sentences]
         model = random_model(setting, tuple(task["sizes"]))
     search = Search(
         beam_size=task["beam"],
@@ -80,7 +84,7 @@ def alone(task: dict[str, Any]) -> None:
     with precision, torch.inference_mode(), ready(model):
         for start in range(0, len(order), task["batch"]):
             rows = order[start : start + task["batch"]]
-            lines = [torch.tensor([*sentences[i], END]) for i in rows]
+            lines = [torch.tensor(sentences[i]) for i in rows]
             source = pad_sequence(lines, batch_first=True)
             best = search(model, source, torch.tensor([len(line) for line in lines]), end=end)
             for i, hypotheses in zip(rows, best, strict=True):

@@ -10,16 +10,16 @@ is empty too, unless `--cache` names one. Linux only.
 import argparse
 import json
 import os
-import platform
 import resource
 import subprocess
 import sys
 import time
 from datetime import date
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+from machine import command, commit, description, versions
 
 HERE = Path(__file__).resolve().parent
 INSIDE = f"""import importlib.util
@@ -138,17 +138,16 @@ def main() -> None:
     lines = [*table(told), "", *(f"- {line}" for line in facts(told))]
     print("\n".join(lines))
     if options.note:
-        command = " ".join(["attnlab", "train", *options.overrides])
-        machine = f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"
+        trained = " ".join(["attnlab", "train", *options.overrides])
+        facts_of_machine = f"{description()}; {versions()}; commit {commit()}"
         note = f"""# One whole run
 
-`{command}`, {"with a cache that is filled" if options.cache else "with an empty cache"}; time belongs to the
+`{trained}`, {"with a cache that is filled" if options.cache else "with an empty cache"}; time belongs to the
 innermost open stage.
 
 {chr(10).join(lines)}
 
-{date.today()}; torch {version("torch")}, pytorch-lightning {version("pytorch-lightning")}, Python
-{platform.python_version()}; {machine}; `python benchmarks/whole_run.py`.
+{date.today()}; {facts_of_machine}; `{command("whole_run.py")}`.
 """
         options.note.write_text(note, encoding="utf-8")
 

@@ -113,6 +113,10 @@ def run_cell(config, folder):
 module = types.ModuleType("attnlab.run")
 module.run_cell = run_cell
 sys.modules["attnlab.run"] = module
+if "ATTNLAB_LAUNCHED" in os.environ:  # a cell of a sweep, which has rehearsed it: it need not import torch
+    module = types.ModuleType("attnlab.build")
+    module.rehearse = lambda config: None
+    sys.modules["attnlab.build"] = module
 """
 
 

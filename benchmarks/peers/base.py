@@ -150,6 +150,10 @@ class Peer(Toolkit):
         done = subprocess.run([self.python, "-c", ask], capture_output=True, text=True, check=False)
         return done.stdout.strip() if done.returncode == 0 else "unknown"
 
+    def takes(self, setting: Setting) -> bool:
+        """No peer feeds the context in before the step."""
+        return setting.order != "input_feeding"
+
     @abstractmethod
     def checkpoint(self, folder: Path) -> Path:
         """What a training with `keep` leaves in its folder."""

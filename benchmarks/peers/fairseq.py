@@ -21,7 +21,7 @@ class Fairseq(Peer):
 
     def takes(self, setting: Setting) -> bool:
         """Feeding with `general` alone."""
-        return setting.feeds and setting.scorer == "general"
+        return super().takes(setting) and setting.feeds and setting.scorer == "general"
 
     def training(
         self, setting: Setting, text: Text, folder: Path, *, updates: int, seed: int, keep: bool

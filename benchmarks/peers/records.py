@@ -14,8 +14,8 @@ class Setting:
     """One model, `ref-512` unless told otherwise.
 
     Attributes:
-        order: `post_combine_feeding` or `post_combine`, as in `conf/decoder/`; what the peers call input
-            feeding, and leaving it off.
+        order: `post_combine_feeding` or `post_combine`, as in `conf/decoder/`: what the peers call input
+            feeding, and leaving it off; or `input_feeding`, which no peer has.
         scorer: `additive` or `general`, as in `conf/scorer/`.
         hidden: H of the decoder, K of the bidirectional encoder (both directions together), U of `additive`.
         embedding: E, of both sides.
@@ -33,7 +33,7 @@ class Setting:
 
     @property
     def feeds(self) -> bool:
-        """Whether the readout joins the next input."""
+        """Whether the readout joins the next input, or the context the input of its own step."""
         return self.order.endswith("_feeding")
 
     @property
@@ -49,8 +49,9 @@ class Setting:
             ValueError: another name.
         """
         order, _, scorer = name.partition("/")
-        if order not in ("post_combine_feeding", "post_combine") or scorer not in ("additive", "general"):
-            raise ValueError(f"{name}: not ORDER/SCORER of post_combine[_feeding] and additive, general")
+        orders = "post_combine_feeding", "post_combine", "input_feeding"
+        if order not in orders or scorer not in ("additive", "general"):
+            raise ValueError(f"{name}: not ORDER/SCORER of {', '.join(orders)} and additive, general")
         return cls(order, scorer, threads=threads)
 
 

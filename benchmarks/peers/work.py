@@ -30,7 +30,7 @@ softmax, dropout, loss and optimiser are not counted.
 
     encoder      s x 2 x 4 (K/2) (E + K/2)         two directions, four gates
     bridge       b x 2 x K H                       first h and c of the decoder
-    decoder      4 H (E + H [+ H with feeding])
+    decoder      4 H (E + H [+ H with feeding])    K for H where the context is fed
     keys         s x K A                           once a source word; A = U for additive, H for general
     query        H U                               additive alone
     scores       p x A

@@ -41,6 +41,7 @@ for name, found in {"run": {"run_cell": run_cell}, "build": {"rehearse": lambda 
     module = types.ModuleType(f"attnlab.{name}")
     module.__dict__.update(found)
     sys.modules[f"attnlab.{name}"] = module
+sys.modules["attnlab.callbacks"] = None  # a rehearsal has nothing to import
 """
 
 

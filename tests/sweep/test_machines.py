@@ -118,7 +118,7 @@ def test_submitit_runs_each_cell_as_a_process_that_harms_no_other(command: Any) 
 @needs_submitit
 @pytest.mark.slow
 def test_a_preempted_job_goes_on_in_its_folder(real_command: Any) -> None:
-    options = ["trainer.max_epochs=400", "callbacks.patience=null", "callbacks.save_every=5"]
+    options = ["trainer.max_epochs=150", "callbacks.patience=null", "callbacks.save_every=5"]
     limits = ["trainer.check_val_every_n_epoch=20", "callbacks.validation_sentences=2"]
     sweep = real_command.start(
         *("train", "-m", "seed=1,2", *SMALL, *options, *limits, "hydra/launcher=slurm_local")
