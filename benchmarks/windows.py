@@ -16,20 +16,23 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import torch
 from machine import command, commit, description, versions
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from windows_note import BEAM, MEASURES, NOTE, draw, tables
 
 from attnlab import threads
 from attnlab.attention import Additive, General, Global, LocalM, LocalP
 from attnlab.model import Combine, InputFeeding, PostCombine, PostCombineFeeding, Seq2Seq
 from attnlab.search import Search
 
-SIZE, HALF_WIDTH, BATCH, BEAM, WORDS = 512, 10, 4, 5, 200
+SIZE, HALF_WIDTH, BATCH, WORDS = 512, 10, 4, 200
 LENGTHS = (13, 20, 30, 50, 100, 200, 500, 1000, 2000, 5000)
 FEW, MANY, ROUNDS = 5, 25, 5
 LONG, MANY_IF_LONG = 500, 205  # from so many source positions on a window's step is lost in its batch's cost
@@ -50,11 +53,6 @@ CELLS = [
     for scorer in SCORERS
     for window in WINDOWS
 ]
-MEASURES = {
-    "train": "training, forward and backward: ms a step",
-    "memory": "training: MiB a step kept until the backward pass",
-    "search": f"search, beam of {BEAM}: ms a step",
-}
 
 
 class Given(nn.Module):
@@ -84,6 +82,23 @@ class Kept:
         return x.detach()
 
 
+class Allocated(TorchDispatchMode):
+    """Bytes of all tensors that operations give and that no tensor was before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.total = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """One operation."""
+        given = {x.untyped_storage().data_ptr() for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor)}
+        out = func(*args, **(kwargs or {}))
+        for x in tree_leaves(out):
+            if isinstance(x, Tensor) and x.untyped_storage().data_ptr() not in given:
+                self.total += x.untyped_storage().nbytes()
+        return out
+
+
 def model(order: str, scorer: str, window: str, length: int) -> Seq2Seq:
     """A cell with parameters of the usual size."""
     torch.manual_seed(1)
@@ -100,11 +115,16 @@ def model(order: str, scorer: str, window: str, length: int) -> Seq2Seq:
     )
 
 
-def train(cell: Seq2Seq, length: int, steps: int) -> None:
-    """One batch, forward and backward."""
+def forward(cell: Seq2Seq, length: int, steps: int) -> Tensor:
+    """The readouts of one batch."""
     lengths = torch.full((BATCH,), length)
     target = torch.randint(4, WORDS, (BATCH, steps))
-    cell(torch.ones(BATCH, length, dtype=torch.int64), lengths, target).readouts.sum().backward()
+    return cell(torch.ones(BATCH, length, dtype=torch.int64), lengths, target).readouts
+
+
+def train(cell: Seq2Seq, length: int, steps: int) -> None:
+    """One batch, forward and backward."""
+    forward(cell, length, steps).sum().backward()
     cell.zero_grad()
 
 
@@ -130,8 +150,9 @@ def measure(cell: str, kind: str, length: int) -> float:
     made = model(*cell.split("/"), length)
     attention = made.decoder.attention
     local = attention is not None and attention.window.local
-    many = MANY_IF_LONG if local and length >= LONG and kind != "memory" else MANY
-    run = partial(search if kind == "search" else train, made, length)
+    counted = kind in ("memory", "allocated")
+    many = MANY_IF_LONG if local and length >= LONG and not counted else MANY
+    run = partial({"forward": forward, "search": search, "allocated": search}.get(kind, train), made, length)
 
     def seconds(steps: int) -> float:
         began = time.perf_counter()
@@ -144,104 +165,15 @@ def measure(cell: str, kind: str, length: int) -> float:
             run(steps)
         return sum(seen.sizes.values())
 
-    if kind == "memory":
-        return (kept(many) - kept(FEW)) / (many - FEW) / 2**20
+    def allocated(steps: int) -> int:
+        with Allocated() as seen:
+            run(steps)
+        return seen.total
+
+    if counted:
+        count = kept if kind == "memory" else allocated
+        return (count(many) - count(FEW)) / (many - FEW) / 2**20
     return slope(seconds, many, ROUNDS) * 1e3
-
-
-def crossover(one: dict[int, float], other: dict[int, float]) -> str:
-    """The length from which `one` costs less than `other`, on straight lines between what was measured."""
-    lengths = sorted(one)
-    if all(one[s] < other[s] for s in lengths):
-        return f"below {lengths[0]}"
-    if one[lengths[-1]] >= other[lengths[-1]]:
-        return f"above {lengths[-1]:,}"
-    a, b = [(a, b) for a, b in pairwise(lengths) if one[a] >= other[a] and one[b] < other[b]][-1]
-    before, after = one[a] - other[a], other[b] - one[b]
-    return f"{a + (b - a) * before / (before + after):,.0f}"
-
-
-def tables(found: dict[str, float], lengths: list[int], cells: list[str]) -> list[str]:
-    """A table a measure, and the crossover lengths."""
-    lines: list[str] = []
-
-    def row(cell: str, kind: str) -> dict[int, float]:
-        return {length: found[f"{cell} {kind} {length}"] for length in lengths}
-
-    for kind, told in MEASURES.items():
-        head = f"| S | {' | '.join(f'{length:,}' for length in lengths)} | from S = 50 to {lengths[-1]:,} |"
-        lines += [f"## {told[0].upper()}{told[1:]}", "", head, "|---" + "|---:" * (len(lengths) + 1) + "|"]
-        for cell in cells:
-            values = row(cell, kind)
-            numbers = " | ".join(f"{value:.2f}" for value in values.values())
-            lines.append(f"| `{cell}` | {numbers} | x {values[lengths[-1]] / values[50]:.2f} |")
-        lines.append("")
-    lines += ["## From which length a window costs less than global attention", ""]
-    lines += [f"| | {' | '.join(MEASURES)} |", "|---" + "|---:" * len(MEASURES) + "|"]
-    for cell in cells:
-        wide = cell.rsplit("/", 1)[0] + "/global"
-        if cell != wide and wide in cells:
-            at = " | ".join(crossover(row(cell, kind), row(wide, kind)) for kind in MEASURES)
-            lines.append(f"| `{cell}` | {at} |")
-    return lines
-
-
-def draw(found: dict[str, float], lengths: list[int], cells: list[str], path: Path) -> None:
-    """The measures by length, a panel for each and each scorer."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    matplotlib.rcParams["svg.hashsalt"] = "windows"
-    from matplotlib import pyplot as plt
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    figure, axes = plt.subplots(len(MEASURES), 2, figsize=(8.5, 9), sharex=True, sharey="row", squeeze=False)
-    marks = {"global": ("black", "s"), "local_m": ("0.55", "^"), "local_p": ("#0072b2", "o")}
-    dashes = {"post_combine": "-", "input_feeding": "--", "post_combine_feeding": ":"}
-    for panels, (kind, told) in zip(axes, MEASURES.items(), strict=True):
-        for panel, scorer in zip(panels, SCORERS, strict=True):
-            for cell in cells:
-                order, of, window = cell.split("/")
-                if of == scorer:
-                    colour, mark = marks[window]
-                    values = [found[f"{cell} {kind} {length}"] for length in lengths]
-                    line = panel.plot(
-                        lengths, values, dashes[order], marker=mark, color=colour, markersize=4
-                    )[0]
-                    line.set_markerfacecolor(colour if order == "post_combine" else "white")
-                    line.set_label(f"{window}, {order}")
-            panel.set(xscale="log", yscale="log", title=f"{scorer}: {told.split(':')[0]}")
-            panel.title.set_fontsize(9)
-            panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-            panel.yaxis.set_minor_formatter(NullFormatter())
-            panel.grid(color="0.9", which="major")
-        panels[0].set_ylabel(told.split(":")[1].strip())
-    for panel in axes[-1]:
-        panel.set(xlabel="source length S", xticks=lengths[::3], xticklabels=[f"{s:,}" for s in lengths[::3]])
-        panel.minorticks_off()
-    handles, labels = axes[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="lower center", ncols=3, fontsize=8, frameon=False)
-    figure.tight_layout(rect=(0, 0.06, 1, 1))
-    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
-    plt.close(figure)
-
-
-NOTE = """# What a decoder step costs by the length of the source
-
-B = {batch}, U = H = K = {size}, D = {half}, float32, {threads} threads. The cost of a batch of {many} target
-steps less that of one of {few}, over the difference: what happens once a batch (preparing the keys, the
-gradient of all source states) drops out ({long_many} steps, for local windows and times from S = {long} on).
-`post_combine` asks with all states at once, `input_feeding` step
-after step. A step is the whole decoder's: recurrence, attention, readout; in search also the choice of
-hypotheses and the weights of those returned, over all S positions.
-
-![cost of a step by source length]({figure})
-
-{tables}
-
-{day}; commit {commit}; {machine}; {versions}; `{command}`.
-"""
 
 
 def main() -> None:
