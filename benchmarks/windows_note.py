@@ -61,12 +61,13 @@ def draw(found: dict[str, float], lengths: list[int], cells: list[str], path: Pa
     from matplotlib import pyplot as plt
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+    scorers = list(dict.fromkeys(cell.split("/")[1] for cell in cells))
+    rows, columns = len(MEASURES), len(scorers)
     figure, axes = plt.subplots(
-        len(MEASURES), 2, figsize=(8.5, 3 * len(MEASURES)), sharex=True, sharey="row", squeeze=False
+        rows, columns, figsize=(8.5, 3 * rows), sharex=True, sharey="row", squeeze=False
     )
     marks = {"global": ("black", "s"), "local_m": ("0.55", "^"), "local_p": ("#0072b2", "o")}
     dashes = {"post_combine": "-", "input_feeding": "--", "post_combine_feeding": ":"}
-    scorers = list(dict.fromkeys(cell.split("/")[1] for cell in cells))
     for panels, (kind, told) in zip(axes, MEASURES.items(), strict=True):
         for panel, scorer in zip(panels, scorers, strict=True):
             for cell in cells:
