@@ -65,7 +65,7 @@ def note(speeds: Speeds) -> str:
         tokeniser=speeds.text.tokeniser,
         sizes=", ".join(f"{language} {count:,}" for language, count in speeds.text.words.items()),
         rounds=max((turn.round for turn in speeds.turns), default=0),
-        best="\n".join(table(best)) if len(best) > 1 else "No peer took part: none is installed, or none has these orders.",
+        best="\n".join(table(best)) if len(best) > 1 else "No peer took part.",
         all="\n".join(table(_all(speeds))),
         peaks=peaks,
         padding="\n".join(table(_padding(speeds))),
