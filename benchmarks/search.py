@@ -146,6 +146,8 @@ def parsed() -> argparse.Namespace:
         asked.toolkits = [named(word) for word in asked.peers] + find(asked.peers_folder)
     except ValueError as error:
         parser.error(str(error))
+    if asked.updates < 0:
+        parser.error(f"--updates {asked.updates}: give 0 or more")
     if (asked.toolkits or asked.updates) and not asked.data:
         parser.error("the peers and what is trained read Multi30k: give --data")
     return asked
@@ -239,7 +241,10 @@ def main() -> None:
     """Measures, prints, and writes the note."""
     asked = parsed()
     with tempfile.TemporaryDirectory() as nowhere:
-        measure(asked, (asked.work or Path(nowhere)).absolute())
+        try:
+            measure(asked, (asked.work or Path(nowhere)).absolute())
+        except FileNotFoundError as error:
+            raise SystemExit(f"search.py: {error}") from None
 
 
 if __name__ == "__main__":

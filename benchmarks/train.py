@@ -63,7 +63,10 @@ def main() -> None:
     """Measures, prints, and writes the note."""
     asked = parsed()
     with tempfile.TemporaryDirectory() as nowhere:
-        measure(asked, (asked.work or Path(nowhere)).absolute())
+        try:
+            measure(asked, (asked.work or Path(nowhere)).absolute())
+        except FileNotFoundError as error:
+            raise SystemExit(f"train.py: {error}") from None
 
 
 def measure(asked: argparse.Namespace, work: Path) -> None:

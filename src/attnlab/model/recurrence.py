@@ -149,15 +149,15 @@ class Recurrence(nn.Module):
         `keep` makes of the matrix what serves many products, `per_word` keeps what `project` makes of a word.
         A loop within a loop uses the outer one's.
         """
-        before, words_before = self._joined, self._per_word
-        self._per_word = words_before or per_word
-        if before is None and self.feed is not None and isinstance(self.rnn, nn.LSTM):
-            both: list[Any] = [self.rnn.weight_hh_l0, self.feed.weight]
-            self._joined = keep(torch.cat(both, dim=-1))
+        before = self._joined, self._per_word
         try:
+            self._per_word = self._per_word or per_word
+            if self._joined is None and self.feed is not None and isinstance(self.rnn, nn.LSTM):
+                both: list[Any] = [self.rnn.weight_hh_l0, self.feed.weight]
+                self._joined = keep(torch.cat(both, dim=-1))
             yield
         finally:
-            self._joined, self._per_word = before, words_before
+            self._joined, self._per_word = before
 
     def _below(self, values: Float[Tensor, "*G X"], layer: int) -> Float[Tensor, "*G Y"]:
         """The share of a layer's gates that comes from below, with what is added to the gates as it is."""
